@@ -49,14 +49,7 @@ TR_INLINE TR_TARGET void ctr_later_rounds(V x[IN_FLIGHT], struct bulk *b)
     struct bulk later = *b;
     later.keys += 2;
     later.rounds -= 2;
-    V k = middle_rounds(x, IN_FLIGHT, 0, &later);
-    UNROLL
-    for (unsigned j = 0; j < IN_FLIGHT; j++)
-        x[j] = v_aesenclast(x[j], v_xor(k, v_load(b->in + (size_t)j * VBYTES)));
-    UNROLL
-    for (unsigned j = 0; j < IN_FLIGHT; j++)
-        v_store(b->out + (size_t)j * VBYTES, x[j]);
-    bulk_advance(b, IN_FLIGHT * VBYTES);
+    xor_keystream(b, x, IN_FLIGHT, 0, middle_rounds(x, IN_FLIGHT, 0, &later));
 }
 
 /* Processes a group from counter b->chain, a multiple of GROUP. Fills the group's table entries at

@@ -21,8 +21,8 @@
  * complete cut block. So the bytes of this XOR from offset `last` on complete the cut block. Loads
  * both blocks before it stores, because `out` may equal `in`.
  */
-TR_INLINE TR_TARGET void cts_decrypt(const struct tr_aes_key *key, uint8_t iv[TR_BLOCK],
-                                     uint8_t *out, const uint8_t *in, size_t last, int cut_first)
+TR_TARGET void V_FEW_NAME(cts_decrypt)(const struct tr_aes_key *key, uint8_t iv[TR_BLOCK],
+                                       uint8_t *out, const uint8_t *in, size_t last, int cut_first)
 {
     const B k = b_load(key->dec[0]), before = b_load(iv);
     const B full = b_load(cut_first ? in + last : in);
@@ -31,12 +31,6 @@ TR_INLINE TR_TARGET void cts_decrypt(const struct tr_aes_key *key, uint8_t iv[TR
     const B d = few_block(key, 1, b_xor(full, k), b_zero());
     const B x = few_block(key, 1, b_xor(steal_fill(d, cut, last), k), before);
     steal_store(out, b_xor(d, cut), x, last);
-}
-
-TR_TARGET void V_FEW_NAME(cts_decrypt)(const struct tr_aes_key *key, uint8_t iv[TR_BLOCK],
-                                       uint8_t *out, const uint8_t *in, size_t last, int cut_first)
-{
-    cts_decrypt(key, iv, out, in, last, cut_first);
 }
 #endif
 

@@ -56,10 +56,8 @@ TR_INLINE TR_TARGET void ocb_group(struct ocb *o, int decrypt, unsigned u, unsig
     }
     k = middle_rounds(x, u, decrypt, r);
     UNROLL
-    for (unsigned j = 0; j < u; j++) {
-        V last = v_xor(k, ocb_offset(o, j));
-        x[j] = decrypt ? v_aesdeclast(x[j], last) : v_aesenclast(x[j], last);
-    }
+    for (unsigned j = 0; j < u; j++)
+        x[j] = last_round(x[j], v_xor(k, ocb_offset(o, j)), decrypt);
     UNROLL
     for (unsigned j = 0; j < u; j++) {
         store_vector(r->out + (size_t)j * VBYTES, x[j], part_of(j, u, part));
@@ -71,8 +69,7 @@ TR_INLINE TR_TARGET void ocb_group(struct ocb *o, int decrypt, unsigned u, unsig
         }
     }
     size_t done = (size_t)u * VBYTES - (part ? VBYTES - part * TR_BLOCK : 0);
-    r->in += done;
-    r->out += done;
+    bulk_advance(r, done);
 }
 
 /* Processes the blocks up to the next multiple of GROUP, one by one. Only streaming calls have such

@@ -51,20 +51,29 @@ TR_INLINE TR_TARGET B first_block_key(const uint8_t (*keys)[TR_BLOCK])
     return V_KEY_FIRST ? b_zero() : b_load(keys[0]);
 }
 
-/* Encrypts one block, such as a tag's mask. Latency-bound: 40 cycles for AES-128 on Zen 4. */
-TR_INLINE TR_TARGET B encrypt_block(const struct tr_aes_key *key, B x)
+/* Encrypts or decrypts one block of XTS under `tweak`. Latency-bound: 40 cycles for AES-128 on
+ * Zen 4. */
+TR_INLINE TR_TARGET B xts_block(const struct tr_aes_key *key, int decrypt, B x, B tweak)
 {
-    const uint8_t(*at)[TR_BLOCK] = key->enc;
+    const uint8_t(*at)[TR_BLOCK] = decrypt ? key->dec : key->enc;
+    x = b_xor(x, tweak);
 #if !V_KEY_FIRST
     x = b_xor(x, b_load(*at++));
 #endif
-#define STEP(key) x = b_aesenc(x, b_load(key))
+#define STEP(key) x = decrypt ? b_aesdec(x, b_load(key)) : b_aesenc(x, b_load(key))
     MIDDLE_ROUNDS(key->rounds, at, STEP);
 #undef STEP
 #if V_KEY_FIRST
-    x = v_aese(x, b_load(*at++));
+    x = decrypt ? v_aesd(x, b_load(*at++)) : v_aese(x, b_load(*at++));
 #endif
-    return b_aesenclast(x, b_load(*at));
+    B last = b_xor(b_load(*at), tweak);
+    return decrypt ? b_aesdeclast(x, last) : b_aesenclast(x, last);
+}
+
+/* Encrypts one block, such as a tag's mask. The compiler removes the XORs with zero. */
+TR_INLINE TR_TARGET B encrypt_block(const struct tr_aes_key *key, B x)
+{
+    return xts_block(key, 0, x, b_zero());
 }
 
 /* ---- Vectors ---- */
@@ -172,6 +181,19 @@ TR_INLINE TR_TARGET void store_vector(uint8_t *out, V x, unsigned part)
         v_store_part(out, x, part);
     else
         v_store(out, x);
+}
+
+/* Does the last round of u vectors of a keystream, XORs them with the input, and advances. If `part`
+ * is not 0, u must be 1, and the vector has `part` blocks. */
+TR_INLINE TR_TARGET void xor_keystream(struct bulk *b, V *x, unsigned u, unsigned part, V last_key)
+{
+    UNROLL
+    for (unsigned j = 0; j < u; j++)
+        x[j] = v_aesenclast(x[j], v_xor(last_key, load_vector(b->in + (size_t)j * VBYTES, part)));
+    UNROLL
+    for (unsigned j = 0; j < u; j++)
+        store_vector(b->out + (size_t)j * VBYTES, x[j], part);
+    bulk_advance(b, (size_t)u * VBYTES);
 }
 
 /* Returns `part` for the last of u vectors, which may be partial, and 0 for the others. */

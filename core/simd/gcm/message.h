@@ -22,13 +22,6 @@
 #include "simd/gcm/short.h"
 #include "simd/gcm/stream.h"
 
-TR_INLINE TR_TARGET uint32_t load32_be(const uint8_t *p)
-{
-    uint32_t v;
-    __builtin_memcpy(&v, p, 4);
-    return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? v : __builtin_bswap32(v);
-}
-
 /*
  * Processes a message of any length, and returns its tag. The compile-time constant `is_long` may
  * be 0 if the data has at most HALF_BYTES bytes, and the AAD, passed as `aad`, at most one block.
@@ -36,12 +29,8 @@ TR_INLINE TR_TARGET uint32_t load32_be(const uint8_t *p)
 TR_INLINE TR_TARGET B message(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                               const struct tr_gcm_message *m, B aad, int is_long, int decrypt)
 {
-    /*
-     * Loads 32-bit words. Callers often assemble a nonce from such words, and a wider load would
-     * then cause a store-forwarding stall.
-     */
-    uint64_t high = (uint64_t)load32_be(m->iv) << 32 | load32_be(m->iv + 4);
-    uint64_t low = (uint64_t)load32_be(m->iv + 8) << 32;
+    const struct partial_block iv = partial_load_nonce(m->iv);
+    uint64_t high = __builtin_bswap64(iv.low), low = __builtin_bswap64(iv.high);
     struct gcm_tail end = {.whole = 1, .begun = 1, .lengths = gcm_lengths(m)};
     /*
      * Keeps the length block in a register. Otherwise gcc stores its halves and loads both at once,
@@ -54,6 +43,14 @@ TR_INLINE TR_TARGET B message(const struct tr_aes_key *key, uint8_t *out, const 
     y = gcm_bytes(key, out, in, (size_t)m->len, m->hash, low, high, y, end, decrypt, !is_long);
     return b_xor(mask, b_byteswap(y));
 }
+
+/* A function of one direction, with its own registers and stack frame. */
+#define DEFINE_MESSAGE(name, process, decrypt)                                                     \
+    static NOT_INLINE TR_TARGET void V_NAME(name)(const struct tr_aes_key *key, uint8_t *out,      \
+                                                  const uint8_t *in, struct tr_gcm_message *m)     \
+    {                                                                                              \
+        process(key, out, in, m, decrypt);                                                         \
+    }
 
 #if V_MASKED
 TR_INLINE TR_TARGET void tiny(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
@@ -68,23 +65,16 @@ TR_INLINE TR_TARGET void tiny(const struct tr_aes_key *key, uint8_t *out, const 
     b_store(m->tag, tag);
 }
 
-static NOT_INLINE TR_TARGET void V_NAME(tiny_seal)(const struct tr_aes_key *key, uint8_t *out,
-                                                   const uint8_t *in, struct tr_gcm_message *m)
+TR_INLINE TR_TARGET void any_tiny(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                  struct tr_gcm_message *m, int decrypt)
 {
     if (m->len == TR_BLOCK)
-        tiny(key, out, in, m, TR_BLOCK, 0);
+        tiny(key, out, in, m, TR_BLOCK, decrypt);
     else
-        tiny(key, out, in, m, (size_t)m->len, 0);
+        tiny(key, out, in, m, (size_t)m->len, decrypt);
 }
-
-static NOT_INLINE TR_TARGET void V_NAME(tiny_open)(const struct tr_aes_key *key, uint8_t *out,
-                                                   const uint8_t *in, struct tr_gcm_message *m)
-{
-    if (m->len == TR_BLOCK)
-        tiny(key, out, in, m, TR_BLOCK, 1);
-    else
-        tiny(key, out, in, m, (size_t)m->len, 1);
-}
+DEFINE_MESSAGE(tiny_seal, any_tiny, 0)
+DEFINE_MESSAGE(tiny_open, any_tiny, 1)
 #else
 #    define SHORT_BYTES HALF_BYTES
 TR_INLINE TR_TARGET B short_message(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
@@ -117,17 +107,14 @@ TR_INLINE size_t short_lengths(size_t len, size_t aad_len)
     return len | aad_len << 16;
 }
 
-static NOT_INLINE TR_TARGET void V_NAME(long_seal)(const struct tr_aes_key *key, uint8_t *out,
-                                                   const uint8_t *in, struct tr_gcm_message *m)
+TR_INLINE TR_TARGET void long_message(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                      struct tr_gcm_message *m, int decrypt)
 {
-    b_store(m->tag, message(key, out, in, m, b_zero(), 1, 0));
+    b_store(m->tag, message(key, out, in, m, b_zero(), 1, decrypt));
 }
-
-static NOT_INLINE TR_TARGET void V_NAME(long_open)(const struct tr_aes_key *key, uint8_t *out,
-                                                   const uint8_t *in, struct tr_gcm_message *m)
-{
-    b_store(m->tag, message(key, out, in, m, b_zero(), 1, 1));
-}
+DEFINE_MESSAGE(long_seal, long_message, 0)
+DEFINE_MESSAGE(long_open, long_message, 1)
+#undef DEFINE_MESSAGE
 
 /*
  * The number of powers of H that a message needs. Each block of data needs one, the AAD block one,
@@ -196,16 +183,7 @@ TR_INLINE TR_TARGET void by_length(const struct tr_aes_key *key, uint8_t *out, c
         (decrypt ? V_NAME(long_open) : V_NAME(long_seal))(key, out, in, m);
 }
 
-TR_TARGET void V_NAME(gcm_seal)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                size_t blocks, void *state)
-{
-    by_length(key, out, in, blocks, state, 0);
-}
-
-TR_TARGET void V_NAME(gcm_open)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                size_t blocks, void *state)
-{
-    by_length(key, out, in, blocks, state, 1);
-}
+BULK_OPERATION(gcm_seal, by_length, 0)
+BULK_OPERATION(gcm_open, by_length, 1)
 
 #endif

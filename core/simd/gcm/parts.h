@@ -120,8 +120,7 @@ TR_INLINE TR_TARGET void gcm_few_data(struct bulk *r, unsigned u, size_t last, V
             v_store(at, x[j]);
         }
     }
-    r->in += (size_t)u * VBYTES;
-    r->out += (size_t)u * VBYTES;
+    bulk_advance(r, (size_t)u * VBYTES);
 }
 
 /* Encrypts or decrypts u vectors, the last with `last` bytes. Sets c to their ciphertext. */

@@ -76,15 +76,7 @@ TR_INLINE TR_TARGET void ctr_le_group(struct bulk *r, unsigned u, unsigned part)
     for (unsigned j = 0; j < u; j++)
         x[j] = v_xor(k, v_add32(r->chain, j * VBLOCKS));
     r->chain = v_add32(r->chain, u * VBLOCKS);
-    k = middle_rounds(x, u, 0, r);
-    UNROLL
-    for (unsigned j = 0; j < u; j++)
-        x[j] = v_aesenclast(x[j], v_xor(k, load_vector(r->in + (size_t)j * VBYTES, part)));
-    UNROLL
-    for (unsigned j = 0; j < u; j++)
-        store_vector(r->out + (size_t)j * VBYTES, x[j], part);
-    r->in += (size_t)u * VBYTES;
-    r->out += (size_t)u * VBYTES;
+    xor_keystream(r, x, u, part, middle_rounds(x, u, 0, r));
 }
 
 TR_TARGET void V_NAME(ctr_le)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,

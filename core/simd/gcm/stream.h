@@ -103,7 +103,7 @@ TR_INLINE TR_TARGET void gcm_group(struct gcm *g, const uint8_t *hashed, const V
         else
             x[j] = v_xor(k, v_byteswap(v_add32(chain, j * VBLOCKS)));
     }
-    const uint8_t(*key)[TR_BLOCK] = r->keys + 1, (*last)[TR_BLOCK] = r->keys + r->rounds;
+    const uint8_t(*key)[TR_BLOCK] = r->keys + 1;
     if (hashed != NULL) {
         UNROLL
         for (unsigned j = 0; j < IN_FLIGHT; j++, key++) {
@@ -112,18 +112,7 @@ TR_INLINE TR_TARGET void gcm_group(struct gcm *g, const uint8_t *hashed, const V
         }
         gcm_reduce(g);
     }
-    for (; key != last; key++)
-        middle_round(x, IN_FLIGHT, 0, key);
-    last_substitution(x, IN_FLIGHT, 0, last);
-    k = v_load_all(*last);
-    UNROLL
-    for (unsigned j = 0; j < IN_FLIGHT; j++)
-        x[j] = v_aesenclast(x[j], v_xor(k, v_load(r->in + (size_t)j * VBYTES)));
-    UNROLL
-    for (unsigned j = 0; j < IN_FLIGHT; j++)
-        v_store(r->out + (size_t)j * VBYTES, x[j]);
-    r->in += GROUP * TR_BLOCK;
-    r->out += GROUP * TR_BLOCK;
+    xor_keystream(r, x, IN_FLIGHT, 0, middle_rounds_from(x, IN_FLIGHT, 0, r, key));
 }
 
 /* Processes full groups. Encryption leaves its last group for the caller to hash. */
@@ -328,27 +317,17 @@ TR_INLINE TR_TARGET void gcm(const struct tr_aes_key *key, uint8_t *out, const u
     store_polynomial(state->ghash.hash, y);
 }
 
-TR_TARGET void V_NAME(gcm_encrypt)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                   size_t blocks, void *state)
+TR_INLINE TR_TARGET void gcm_any(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                 size_t blocks, struct tr_gcm *g, int decrypt)
 {
-    struct tr_gcm *g = state;
+    tr_bulk_fn *const again = decrypt ? V_NAME(gcm_decrypt) : V_NAME(gcm_encrypt);
     if (have_powers(g->ghash.key, blocks + 1))
-        gcm(key, out, in, blocks, g, 0);
+        gcm(key, out, in, blocks, g, decrypt);
     else
-        V_NAME(with_powers)
-    (V_NAME(gcm_encrypt), key, out, in, blocks, g, &g->ghash.key, stage_for(blocks + 1));
+        V_NAME(with_powers)(again, key, out, in, blocks, g, &g->ghash.key, stage_for(blocks + 1));
 }
-
-TR_TARGET void V_NAME(gcm_decrypt)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                   size_t blocks, void *state)
-{
-    struct tr_gcm *g = state;
-    if (have_powers(g->ghash.key, blocks + 1))
-        gcm(key, out, in, blocks, g, 1);
-    else
-        V_NAME(with_powers)
-    (V_NAME(gcm_decrypt), key, out, in, blocks, g, &g->ghash.key, stage_for(blocks + 1));
-}
+BULK_OPERATION(gcm_encrypt, gcm_any, 0)
+BULK_OPERATION(gcm_decrypt, gcm_any, 1)
 
 /* Stores the 16-byte tag of a message at `out`. The length block is at `in`. */
 TR_TARGET void V_NAME(gcm_tag)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,

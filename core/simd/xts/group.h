@@ -30,16 +30,23 @@ TR_INLINE TR_TARGET V times_x(V t, V swapped, unsigned n)
     v_xor3(v_shift_left64((t), (n)), v_shift_right64((swapped), 64 - (n)),                         \
            v_clmul_ll(v_shift_right64((swapped), 64 - (n)), v_low_halves(0x86)))
 
+/* XORs a group's input with its tweaks and the first round key. */
+TR_INLINE TR_TARGET void xts_enter(V x[IN_FLIGHT], const V tweak[IN_FLIGHT], const struct bulk *r)
+{
+    V keys = first_key(r->keys);
+    UNROLL
+    for (unsigned j = 0; j < IN_FLIGHT; j++)
+        x[j] = v_xor3(keys, tweak[j], v_load(r->in + (size_t)j * VBYTES));
+}
+
 /* Does the last round of u vectors, and stores them. The last vector has only `part` blocks, unless
  * `part` is 0. */
 TR_INLINE TR_TARGET void xts_leave(V *x, const V *tweak, V k, unsigned u, unsigned part,
                                    int decrypt, uint8_t *out)
 {
     UNROLL
-    for (unsigned j = 0; j < u; j++) {
-        V last = v_xor(k, tweak[j]);
-        x[j] = decrypt ? v_aesdeclast(x[j], last) : v_aesenclast(x[j], last);
-    }
+    for (unsigned j = 0; j < u; j++)
+        x[j] = last_round(x[j], v_xor(k, tweak[j]), decrypt);
     UNROLL
     for (unsigned j = 0; j < u; j++)
         store_vector(out + (size_t)j * VBYTES, x[j], part_of(j, u, part));

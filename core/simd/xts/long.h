@@ -82,21 +82,12 @@ TR_INLINE void xts_steps(struct xts_next *t, uint8_t *to, const unsigned block)
 }
 
 #    if STAY
-/* XORs a group's input with its tweaks and the first round key. */
-TR_INLINE TR_TARGET void xts_enter(V x[IN_FLIGHT], const V tweak[IN_FLIGHT], const struct bulk *r)
-{
-    V keys = v_load_all(r->keys[0]);
-    UNROLL
-    for (unsigned j = 0; j < IN_FLIGHT; j++)
-        x[j] = v_xor3(keys, tweak[j], v_load(r->in + (size_t)j * VBYTES));
-}
-
 /* Processes a group with the tweaks in tweak[]. Stores the low halves of later tweaks at `later`:
  * those of the second group after this one. */
 TR_INLINE TR_TARGET void xts_long_group(struct bulk *r, const V tweak[IN_FLIGHT],
                                         struct xts_next *next, int decrypt, uint8_t *later)
 {
-    const uint8_t(*key)[TR_BLOCK] = r->keys, (*last)[TR_BLOCK] = key + r->rounds;
+    const uint8_t(*key)[TR_BLOCK] = r->keys;
     V x[IN_FLIGHT];
     xts_enter(x, tweak, r);
     UNROLL
@@ -106,9 +97,8 @@ TR_INLINE TR_TARGET void xts_long_group(struct bulk *r, const V tweak[IN_FLIGHT]
         xts_steps(next, later, i * VBLOCKS);
         xts_steps(next, later, i * VBLOCKS + 2);
     }
-    for (key++; key != last; key++)
-        middle_round(x, IN_FLIGHT, decrypt, key);
-    xts_leave(x, tweak, v_load_all(*last), IN_FLIGHT, 0, decrypt, r->out);
+    const V k = middle_rounds_from(x, IN_FLIGHT, decrypt, r, key + 1);
+    xts_leave(x, tweak, k, IN_FLIGHT, 0, decrypt, r->out);
     bulk_advance(r, GROUP * TR_BLOCK);
 }
 
@@ -184,10 +174,8 @@ TR_INLINE TR_TARGET void xts_long_group(struct bulk *r, struct xts_next *next, i
     for (key++; key != last; key++)
         middle_round(x, IN_FLIGHT, decrypt, key);
     UNROLL
-    for (unsigned j = 0; j < IN_FLIGHT; j++) {
-        V tweak = v_xor(kn, v_load(now + (size_t)j * VBYTES));
-        x[j] = decrypt ? v_aesdeclast(x[j], tweak) : v_aesenclast(x[j], tweak);
-    }
+    for (unsigned j = 0; j < IN_FLIGHT; j++)
+        x[j] = last_round(x[j], v_xor(kn, v_load(now + (size_t)j * VBYTES)), decrypt);
     UNROLL
     for (unsigned j = 0; j < IN_FLIGHT; j++)
         v_store(r->out + (size_t)j * VBYTES, x[j]);

@@ -54,15 +54,9 @@ TR_INLINE TR_TARGET V times_x64(V t)
 /* Processes a group with the tweaks in tweak[]. Replaces them by the tweaks 64 blocks later. */
 TR_INLINE TR_TARGET void xts_ring_group(struct bulk *r, V tweak[IN_FLIGHT], int decrypt)
 {
-    const uint8_t(*key)[TR_BLOCK] = r->keys, (*last)[TR_BLOCK] = key + r->rounds;
-    V x[IN_FLIGHT], k = first_key(key);
-    UNROLL
-    for (unsigned j = 0; j < IN_FLIGHT; j++)
-        x[j] = v_xor3(k, tweak[j], v_load(r->in + (size_t)j * VBYTES));
-    for (key++; key != last; key++)
-        middle_round(x, IN_FLIGHT, decrypt, key);
-    last_substitution(x, IN_FLIGHT, decrypt, last);
-    k = v_load_all(*last);
+    V x[IN_FLIGHT];
+    xts_enter(x, tweak, r);
+    const V k = middle_rounds(x, IN_FLIGHT, decrypt, r);
     UNROLL
     for (unsigned j = 0; j < IN_FLIGHT; j++) {
         V t = tweak[j];

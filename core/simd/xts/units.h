@@ -24,11 +24,9 @@ _Static_assert(GROUP == TR_XTS_UNIT_STEP, "modes/xts.c calls with whole groups")
 TR_INLINE TR_TARGET void xts_units_group(struct bulk *r, const V now[IN_FLIGHT], V later[IN_FLIGHT],
                                          V first, int decrypt)
 {
-    const uint8_t(*key)[TR_BLOCK] = r->keys, (*last)[TR_BLOCK] = key + r->rounds;
-    V x[IN_FLIGHT], swapped = v_swap_halves(first), k = v_load_all(*key);
-    UNROLL
-    for (unsigned j = 0; j < IN_FLIGHT; j++)
-        x[j] = v_xor3(k, now[j], v_load(r->in + (size_t)j * VBYTES));
+    const uint8_t(*key)[TR_BLOCK] = r->keys;
+    V x[IN_FLIGHT], swapped = v_swap_halves(first);
+    xts_enter(x, now, r);
     UNROLL
     for (unsigned j = 0; j < IN_FLIGHT; j++) {
         key++;
@@ -36,9 +34,8 @@ TR_INLINE TR_TARGET void xts_units_group(struct bulk *r, const V now[IN_FLIGHT],
         later[j] = times_x(first, swapped, j * VBLOCKS);
         V_KEEP(later[j]);
     }
-    for (key++; key != last; key++)
-        middle_round(x, IN_FLIGHT, decrypt, key);
-    xts_leave(x, now, v_load_all(*last), IN_FLIGHT, 0, decrypt, r->out);
+    const V k = middle_rounds_from(x, IN_FLIGHT, decrypt, r, key + 1);
+    xts_leave(x, now, k, IN_FLIGHT, 0, decrypt, r->out);
     bulk_advance(r, GROUP * TR_BLOCK);
 }
 
@@ -67,10 +64,8 @@ TR_INLINE TR_TARGET void xts_units(const struct tr_aes_key *key, uint8_t *out, c
         for (unsigned j = 0; j < IN_FLIGHT; j++)
             now[j] = later[j];
     }
-    V x[IN_FLIGHT], k = first_key(r.keys);
-    UNROLL
-    for (unsigned j = 0; j < IN_FLIGHT; j++)
-        x[j] = v_xor3(k, now[j], v_load(r.in + (size_t)j * VBYTES));
+    V x[IN_FLIGHT];
+    xts_enter(x, now, &r);
     xts_rounds(&r, x, now, IN_FLIGHT, 0, XTS_AHEAD, decrypt);
 }
 

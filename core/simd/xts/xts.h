@@ -7,8 +7,8 @@
  * multiplication, which takes an AES issue slot on Zen 4. Long calls compute tweaks in other ways
  * (xts/long.h, xts/ring.h). A short data unit is bound by latency: 40 cycles for the tweak and 40
  * for the data (AES-128, Zen 4). Two data units overlap only if the second one is within the
- * reorder window, 320 instructions on Zen 4. The code therefore has at most a jump between tweak and
- * data, and avoids store-forwarding stalls. 512 bytes in ZMM take 155 cycles, 51 % of the AES
+ * reorder window, 320 instructions on Zen 4. The code therefore has at most a jump between tweak
+ * and data, and avoids store-forwarding stalls. 512 bytes in ZMM take 155 cycles, 51 % of the AES
  * rate (Zen 4; docs/tuning/xts.md).
  */
 #ifndef TR_SIMD_XTS_H
@@ -18,7 +18,6 @@
 #include "dispatch/tuning.h"
 #include "simd/steal.h"
 #include "simd/table.h"
-#include "simd/xts/block.h"
 #include "simd/xts/group.h"
 #include "simd/xts/long.h"
 #include "simd/xts/ring.h"
@@ -123,14 +122,13 @@ TR_INLINE TR_TARGET enum tr_status xts_last(const struct tr_aes_key *key, uint8_
                                                                            tweak);
 }
 
-enum xts_way { XTS_BY_GROUPS, XTS_BY_CHAIN, XTS_BY_RING };
-
+#if XTS_LONG
 /*
  * Two ways to process most of a long call: by chain (xts/long.h) and by ring (xts/ring.h). The
  * choice depends on the processor (xts_prefers_ring()). A kernel limits stack frames to 2 KiB, so
  * there each function below has a separate frame.
  */
-#if XTS_LONG
+enum xts_way { XTS_BY_GROUPS, XTS_BY_CHAIN, XTS_BY_RING };
 #    if TR_ENV_STACK >= 16384
 #        define XTS_FRAME TR_INLINE
 #    else
@@ -167,26 +165,18 @@ TR_INLINE TR_TARGET B xts_most(enum xts_way way, struct bulk *run, size_t *block
         tweak = (decrypt ? V_NAME(xts_ring_decrypt) : V_NAME(xts_ring_encrypt))(run, blocks, tweak);
     return tweak;
 }
-#else
-TR_INLINE enum xts_way xts_way(size_t blocks)
-{
-    return (void)blocks, XTS_BY_GROUPS;
-}
-
-TR_INLINE TR_TARGET B xts_most(enum xts_way way, struct bulk *run, size_t *blocks, int decrypt,
-                               B tweak)
-{
-    (void)way, (void)run, (void)blocks, (void)decrypt;
-    return tweak;
-}
 #endif
 
 TR_INLINE TR_TARGET void xts(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                              size_t blocks, struct tr_xts_run *state, int decrypt)
 {
     struct xts s = {.bulk = bulk_start(key, decrypt ? key->dec : key->enc, out, in)};
+#if XTS_LONG
     const enum xts_way way = xts_way(blocks);
     B tweak = xts_most(way, &s.bulk, &blocks, decrypt, xts_first_tweak(state));
+#else
+    B tweak = xts_first_tweak(state);
+#endif
     xts_tweak(&s, v_broadcast(tweak));
 #if XTS_SCALAR
     if (blocks >= XTS_SCALAR_FROM) {
