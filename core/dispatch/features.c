@@ -12,12 +12,6 @@ const char *tr_feature_name(unsigned index)
     return index < TR_FEATURE_COUNT ? names[index] : NULL;
 }
 
-/* Whether the word requests a feature instead of masking one: see tr_mask_parse(). */
-static int is_request(const char *word, size_t n)
-{
-    return tr_word_is(word, n, "avx512");
-}
-
 /* The feature that a word of a mask removes, or 0. */
 static tr_features masked_by(const char *word, size_t n)
 {
@@ -53,7 +47,7 @@ enum tr_status tr_mask_read(const char *text, tr_features *masked, tr_features *
         tr_features feature = masked_by(text, n);
         if (feature != 0) {
             *masked |= feature;
-        } else if (is_request(text, n)) {
+        } else if (tr_word_is(text, n, "avx512")) { /* requests a feature instead of masking one */
             *wanted |= TR_FEATURE_AVX512;
         } else if (*bad == NULL) {
             *bad = text; /* the words after this one still apply */
@@ -149,8 +143,7 @@ void tr_cpu_read(struct tr_cpu *cpu, struct tr_model *model)
     cpu->usable = sse2 ? cpu->present & tr_features_saved(cpu->xcr0) : 0;
 }
 
-#elif TR_ARM64
-
+#else
 /* Bits of AT_HWCAP (Linux, Documentation/arch/arm64/elf_hwcaps.rst). All reported features are
  * usable, because the kernel clears the bits of features that it does not support. */
 #    define HWCAP_ASIMD (1ul << 1)
@@ -160,7 +153,7 @@ void tr_cpu_read(struct tr_cpu *cpu, struct tr_model *model)
 
 void tr_cpu_read(struct tr_cpu *cpu, struct tr_model *model)
 {
-    unsigned long has = tr_env_hwcap();
+    const unsigned long has = TR_ARM64 ? tr_env_hwcap() : 0;
     *cpu = (struct tr_cpu){0};
     *model = (struct tr_model){{0}, 0, 0};
     if (has & HWCAP_ASIMD)
@@ -169,15 +162,6 @@ void tr_cpu_read(struct tr_cpu *cpu, struct tr_model *model)
                        (has & HWCAP_SHA3 ? TR_FEATURE_SHA3 : 0);
     cpu->usable = cpu->present;
 }
-
-#else
-
-void tr_cpu_read(struct tr_cpu *cpu, struct tr_model *model)
-{
-    *cpu = (struct tr_cpu){0};
-    *model = (struct tr_model){{0}, 0, 0};
-}
-
 #endif
 
 void tr_cpu_detect(struct tr_cpu *cpu)

@@ -150,12 +150,6 @@ const struct tr_tuning *tr_tuning_here(const struct tr_model *model)
     return __builtin_expect(tuning != NULL, 1) ? tuning : first_time(model);
 }
 
-const struct tr_tuning *tr_tuning(void)
-{
-    const struct tr_tuning *tuning = __atomic_load_n(&tuned, __ATOMIC_RELAXED);
-    return __builtin_expect(tuning != NULL, 1) ? tuning : first_time(NULL);
-}
-
 const struct tr_tuning *tr_tuning_selected(void)
 {
     return tr_tuning();

@@ -101,18 +101,12 @@ TR_ANY_LENGTH cfb_decrypt_not_whole(const struct tr_aes_key *key, uint8_t iv[16]
     return cfb_any_length(key, iv, used, out, in, len, 1);
 }
 
-TR_INLINE enum tr_status encrypt(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,
+enum tr_status tr_cfb128_encrypt(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,
                                  uint8_t *out, const uint8_t *in, size_t len)
 {
     if (tr_is_whole(len, *used))
         return tr_whole_blocks(key, TR_OP_CFB_ENCRYPT, out, in, len, iv);
     return cfb_any_length(key, iv, used, out, in, len, 0);
-}
-
-enum tr_status tr_cfb128_encrypt(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,
-                                 uint8_t *out, const uint8_t *in, size_t len)
-{
-    return encrypt(key, iv, used, out, in, len);
 }
 
 enum tr_status tr_cfb128_decrypt(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,
@@ -138,8 +132,8 @@ enum tr_status tr_cfb128_encrypt_many(const struct tr_stream *jobs, size_t count
         size_t rest = job->len % TR_BLOCK;
         unsigned used = 0;
         if (rest != 0)
-            (void)encrypt(job->key, job->iv, &used, job->out + job->len - rest,
-                          job->in + job->len - rest, rest);
+            (void)cfb_any_length(job->key, job->iv, &used, job->out + job->len - rest,
+                                 job->in + job->len - rest, rest, 0);
     }
     return TR_OK;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Many GCM messages in one call. Jobs that follow each other and have one shape (lengths of data,
- * AAD, IV and tag) and one key go to the backend's multi-message code, if it has any. So do those
- * of at most one block with a key each. All others are processed one by one: with mixed lengths,
- * sorting, masks and powers of H for each lane cost what the common kernel gains
- * (docs/tuning/gcm-many.md).
+ * Many GCM messages in one call. Adjacent jobs of one key and one shape (lengths of data, AAD, IV
+ * and tag) go to the backend's multi-message code, if it has any. So do those of at most one block
+ * with a key each. All others are processed one by one: with mixed lengths, sorting, masks and
+ * powers of H for each lane cost what the common kernel gains (docs/tuning/gcm-many.md).
  */
 #include "dispatch/many.h"
 #include "modes/gcm.h"
@@ -90,18 +89,10 @@ static int all_alike(const struct tr_gcm_job *jobs, size_t count, int *own_keys)
     return alike != TR_UNLIKE;
 }
 
-/* Keeps the results in one word, two bits per backend. Racing threads compute the same result. */
 int tr_many_passes(const struct tr_backend *b)
 {
     static uint32_t verdicts;
-    const unsigned i = tr_backend_index(b);
-    const uint32_t right = (uint32_t)1 << 2 * i, wrong = (uint32_t)2 << 2 * i;
-    uint32_t known = __atomic_load_n(&verdicts, __ATOMIC_RELAXED) & (right | wrong);
-    if (known == 0) {
-        known = tr_kat_many(b) == TR_OK ? right : wrong;
-        __atomic_fetch_or(&verdicts, known, __ATOMIC_RELAXED);
-    }
-    return known == right;
+    return tr_passes_once(&verdicts, tr_backend_index(b), tr_kat_many);
 }
 
 /* The multi-message code for jobs like this one, or NULL. */

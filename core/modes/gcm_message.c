@@ -38,62 +38,41 @@ int tr_gcm_short(const struct tr_gcm_key *key, enum tr_op op, uint8_t *out, cons
     return 1;
 }
 
-#define MESSAGE(whole_tag)                                                                         \
-    {                                                                                              \
-        .iv = iv, .aad = aad, .aad_len = aad_len, .len = len, .tag = (whole_tag)                   \
-    }
+#define PARAMETERS                                                                                 \
+    const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len, const uint8_t *aad,            \
+        size_t aad_len, uint8_t *out, const uint8_t *in, size_t len, uint8_t *tag, size_t tag_len
+#define ARGUMENTS key, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len
 
-static __attribute__((__noinline__)) enum tr_status
-seal_by_operations(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len,
-                   const uint8_t *aad, size_t aad_len, uint8_t *out, const uint8_t *in, size_t len,
-                   uint8_t *tag, size_t tag_len)
+/* Processes a message by bulk operations. */
+TR_INLINE enum tr_status by_operations(PARAMETERS, int open)
 {
-    if (tag_len == 0 || tag_len > TR_BLOCK)
-        return TR_ERR_TAG_LENGTH;
-    if (tr_bad_overlap(out, in, len))
-        return TR_ERR_OVERLAP;
+    const enum tr_op op = open ? TR_OP_GCM_OPEN : TR_OP_GCM_SEAL;
+    const int cut = !open && tag_len != TR_BLOCK;
     uint8_t full[TR_BLOCK];
-    struct tr_gcm_message m = MESSAGE(tag_len == TR_BLOCK ? tag : full);
-    if (iv_len == TR_GCM_IV && (tr_gcm_whole(key, TR_OP_GCM_SEAL, out, in, &m) ||
-                                tr_gcm_short(key, TR_OP_GCM_SEAL, out, in, &m))) {
-        if (tag_len != TR_BLOCK) {
-            partial_store(tag, partial_load_block(full), tag_len);
-            tr_cleanse_inline(full, sizeof(full));
-        }
-        return TR_OK;
-    }
-    struct tr_gcm g;
-    enum tr_status status =
-        TR_SEAL_STEPS(gcm, &g, tr_gcm_start(&g, key, iv, iv_len), tr_gcm_tag(&g, tag, tag_len));
-    if (status != TR_OK) /* otherwise, tr_gcm_tag() has cleansed all secrets */
-        tr_cleanse(&g, sizeof(g));
-    return status;
-}
-
-static __attribute__((__noinline__)) enum tr_status
-open_by_operations(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len,
-                   const uint8_t *aad, size_t aad_len, uint8_t *out, const uint8_t *in, size_t len,
-                   uint8_t *tag, size_t tag_len)
-{
+    struct tr_gcm_message m = {.iv = iv, .aad = aad, .aad_len = aad_len, .len = len};
     if (tag_len == 0 || tag_len > TR_BLOCK)
         return TR_ERR_TAG_LENGTH;
     if (tr_bad_overlap(out, in, len))
         return TR_ERR_OVERLAP;
-    uint8_t expected[TR_BLOCK];
-    struct tr_gcm_message m = MESSAGE(expected);
-    if (iv_len == TR_GCM_IV && (tr_gcm_whole(key, TR_OP_GCM_OPEN, out, in, &m) ||
-                                tr_gcm_short(key, TR_OP_GCM_OPEN, out, in, &m))) {
-        int good = TR_PUBLIC(tr_same_tag(expected, tag, tag_len));
-        tr_cleanse_inline(expected, TR_BLOCK);
+    m.tag = open || cut ? full : tag;
+    if (iv_len == TR_GCM_IV &&
+        (tr_gcm_whole(key, op, out, in, &m) || tr_gcm_short(key, op, out, in, &m))) {
+        const int good = !open || TR_PUBLIC(tr_same_tag(full, tag, tag_len));
+        if (cut)
+            partial_store(tag, partial_load_block(full), tag_len);
+        if (open || cut)
+            tr_cleanse_inline(full, sizeof(full));
         if (good)
             return TR_OK;
         tr_cleanse(out, len);
         return TR_ERR_TAG;
     }
     struct tr_gcm g;
-    enum tr_status status =
-        TR_OPEN_STEPS(gcm, &g, tr_gcm_start(&g, key, iv, iv_len), tr_gcm_check(&g, tag, tag_len));
-    if (status != TR_OK)
+    enum tr_status status = open ? TR_OPEN_STEPS(gcm, &g, tr_gcm_start(&g, key, iv, iv_len),
+                                                 tr_gcm_check(&g, tag, tag_len))
+                                 : TR_SEAL_STEPS(gcm, &g, tr_gcm_start(&g, key, iv, iv_len),
+                                                 tr_gcm_tag(&g, tag, tag_len));
+    if (status != TR_OK) /* otherwise, the last step has cleansed all secrets */
         tr_cleanse(&g, sizeof(g));
     return status;
 }
@@ -111,14 +90,16 @@ TR_INLINE tr_gcm_fn *any_call(const struct tr_gcm_key *key, size_t iv_len, size_
 }
 
 #define DEFINE_ANY(seal, open)                                                                     \
-    enum tr_status tr_gcm_##seal##_any(                                                            \
-        const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len, const uint8_t *aad,        \
-        size_t aad_len, uint8_t *out, const uint8_t *in, size_t len, uint8_t *tag, size_t tag_len) \
+    static __attribute__((__noinline__)) enum tr_status seal##_by_operations(PARAMETERS)           \
+    {                                                                                              \
+        return by_operations(ARGUMENTS, open);                                                     \
+    }                                                                                              \
+    enum tr_status tr_gcm_##seal##_any(PARAMETERS)                                                 \
     {                                                                                              \
         tr_gcm_fn *call = any_call(key, iv_len, aad_len, out, in, len, tag_len, open);             \
         if (__builtin_expect(call == NULL, 0))                                                     \
             call = seal##_by_operations;                                                           \
-        return call(key, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len);                    \
+        return call(ARGUMENTS);                                                                    \
     }
 DEFINE_ANY(seal, 0)
 DEFINE_ANY(open, 1)
@@ -126,11 +107,9 @@ DEFINE_ANY(open, 1)
 
 tr_gcm_fn *const tr_gcm_any[2] = {tr_gcm_seal_any, tr_gcm_open_any};
 
-enum tr_status tr_gcm_seal(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len,
-                           const uint8_t *aad, size_t aad_len, uint8_t *out, const uint8_t *in,
-                           size_t len, uint8_t *tag, size_t tag_len)
+enum tr_status tr_gcm_seal(PARAMETERS)
 {
-    return tr_gcm_call(key, len, 0)(key, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len);
+    return tr_gcm_call(key, len, 0)(ARGUMENTS);
 }
 
 /* The function does not write the tag. */

@@ -106,6 +106,20 @@ static inline const struct tr_aes_key *tr_shared_key(const struct tr_aes_key *fi
                : key;
 }
 
+/* Whether backend i passes a test. Runs the test before the first use, and stores the result in
+ * *verdicts, two bits per backend. Racing threads compute the same result. */
+TR_INLINE int tr_passes_once(uint32_t *verdicts, unsigned i,
+                             enum tr_status test(const struct tr_backend *))
+{
+    const uint32_t right = (uint32_t)1 << 2 * i, wrong = (uint32_t)2 << 2 * i;
+    uint32_t known = __atomic_load_n(verdicts, __ATOMIC_RELAXED) & (right | wrong);
+    if (known == 0) {
+        known = test(tr_backend_at(i)) == TR_OK ? right : wrong;
+        __atomic_fetch_or(verdicts, known, __ATOMIC_RELAXED);
+    }
+    return known == right;
+}
+
 /* Whether multi-message code can process messages of both keys together. */
 TR_INLINE int tr_are_like(const struct tr_aes_key *a, const struct tr_aes_key *b)
 {

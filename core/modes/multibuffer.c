@@ -48,9 +48,8 @@ static int is_worth_it(const struct tr_backend *b, const struct tr_jobs *jobs)
                               (jobs->tails ? 30 * count : 0);
 }
 
-/* Whether a backend's multi-buffer code passes its known-answer tests. Runs them before the first
- * use and stores the result in one word, two bits per backend. If the tests fail, jobs run one
- * after the other. Racing threads compute the same result. */
+/* Whether a backend's multi-buffer code passes its known-answer tests. If they fail, jobs run one
+ * after the other. */
 static int are_trusted(const struct tr_backend *b)
 {
     static uint32_t verdicts;
@@ -59,13 +58,7 @@ static int are_trusted(const struct tr_backend *b)
      * the loop compares `multibuffer` pointers: a counting table has that of its backend. */
     while (tr_backend_at(i)->multibuffer != b->multibuffer)
         i++;
-    const uint32_t right = (uint32_t)1 << 2 * i, wrong = (uint32_t)2 << 2 * i;
-    uint32_t known = __atomic_load_n(&verdicts, __ATOMIC_RELAXED) & (right | wrong);
-    if (known == 0) {
-        known = tr_kat_multibuffer(tr_backend_at(i)) == TR_OK ? right : wrong;
-        __atomic_fetch_or(&verdicts, known, __ATOMIC_RELAXED);
-    }
-    return known == right;
+    return tr_passes_once(&verdicts, i, tr_kat_multibuffer);
 }
 
 /* Runs jobs whose keys have the same size and backend. The caller has put the longest jobs

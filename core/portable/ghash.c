@@ -133,8 +133,7 @@ void tr_portable_ghash_powers(struct tr_ghash_key *key)
 {
     ghash_store_powers(key);
     ghash_cleanse_frame();
-    key->powers_state = (uintptr_t)key;
-    key->powers_wanted = 0;
+    tr_portable_ghash_key(key);
 }
 
 void tr_portable_ghash_tables(struct tr_ghash_key *key)
@@ -160,8 +159,7 @@ void tr_portable_ghash_tables(struct tr_ghash_key *key)
                     sum ^= (uint8_t)((0u - (n >> (3 - bit) & 1u)) & multiple[4 * nibble + bit][j]);
                 *to++ = sum;
             }
-    key->powers_state = (uintptr_t)key;
-    key->powers_wanted = 0;
+    tr_portable_ghash_key(key);
     tr_cleanse(multiple, sizeof(multiple));
 }
 

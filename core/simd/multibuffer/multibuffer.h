@@ -100,11 +100,9 @@ TR_INLINE TR_TARGET void mb_end(enum tr_mb_op op, struct multibuffer *m, unsigne
     b_store(job->chain, chain);
 }
 
-/*
- * Refills lanes between two segments: ends jobs, starts other jobs in their lanes, and computes the
- * end of the next segment.
- */
-static TR_TARGET void V_NAME(mb_refill)(enum tr_mb_op op, struct multibuffer *m)
+/* Starts jobs in lanes whose segment has ended, and computes the end of the next segment. Ends the
+ * lanes' old jobs, unless the call `begins`. */
+TR_INLINE TR_TARGET void mb_next_jobs(enum tr_mb_op op, struct multibuffer *m, int begins)
 {
     const struct tr_job *next = m->next, *const behind = m->behind;
     const size_t now = m->now;
@@ -112,10 +110,11 @@ static TR_TARGET void V_NAME(mb_refill)(enum tr_mb_op op, struct multibuffer *m)
     size_t first_end = SIZE_MAX;
     unsigned busy = 0, first = 0;
     for (unsigned lane = 0; lane < lanes; lane++) {
-        size_t end = m->end[lane];
+        size_t end = begins ? now : m->end[lane];
         m->from[lane] = mb_chain(m, lane);
         if (end == now) {
-            mb_end(op, m, lane);
+            if (!begins)
+                mb_end(op, m, lane);
             end = next != behind ? mb_begin(m, lane, next++, now) : SIZE_MAX;
             m->end[lane] = end;
         }
@@ -129,29 +128,15 @@ static TR_TARGET void V_NAME(mb_refill)(enum tr_mb_op op, struct multibuffer *m)
     m->first_end = first_end;
 }
 
+/* Refills lanes between two segments. */
+static TR_TARGET void V_NAME(mb_refill)(enum tr_mb_op op, struct multibuffer *m)
+{
+    mb_next_jobs(op, m, 0);
+}
+
 TR_INLINE unsigned mb_lanes(unsigned width)
 {
     return mb_widths[width] * VBLOCKS;
-}
-
-/* Starts the first jobs of a call. */
-static TR_TARGET void V_NAME(mb_fill)(struct multibuffer *m, size_t count)
-{
-    const unsigned lanes = m->lanes, busy = count < lanes ? (unsigned)count : lanes;
-    size_t first_end = SIZE_MAX;
-    unsigned first = 0;
-    for (unsigned lane = 0; lane < busy; lane++) {
-        const size_t end = mb_begin(m, lane, &m->next[lane], 0);
-        m->end[lane] = end;
-        first = end < first_end ? lane : first;
-        first_end = end < first_end ? end : first_end;
-    }
-    for (unsigned lane = busy; lane < lanes; lane++)
-        m->end[lane] = SIZE_MAX;
-    m->next += busy;
-    m->busy = busy;
-    m->first = first;
-    m->first_end = first_end;
 }
 
 /* Switches to a narrower width. Moves jobs from the lanes that disappear to idle lanes. */
@@ -242,7 +227,7 @@ static TR_TARGET void V_NAME(mb_leave_one)(struct multibuffer *m, struct tr_job 
  *
  * - A step takes the larger of two times: its vectors' issue slots (MB_VECTOR_CYCLES), and the
  *   latency of 10 rounds. On Zen 3, steps of vaes256 took 77, 55 and 44 cycles with 8, 6 and 4
- *   vectors, before one load of a round key served all vectors.
+ *   vectors. This was before one load of a round key served all vectors.
  * - The number of steps is estimated as the largest of three lower bounds. The first is the number
  *   of blocks of the longest job. The second is the number of all blocks, divided by the number of
  *   lanes. The third is the largest value, over all k >= 1, of k + 1 times the number of blocks of
@@ -301,7 +286,7 @@ static TR_TARGET void V_NAME(mb_set_up)(struct multibuffer *m, const struct tr_j
     m->behind = jobs->list + jobs->count;
     m->now = 0;
     m->deep = 0;
-    V_NAME(mb_fill)(m, jobs->count);
+    mb_next_jobs(TR_MB_MAC, m, 1); /* the operation matters only where jobs end */
 }
 
 static TR_TARGET void V_NAME(mb_cleanse)(enum tr_mb_op op, struct multibuffer *m)

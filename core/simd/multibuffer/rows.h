@@ -223,16 +223,15 @@ static TR_TARGET void V_NAME(mb_cleanse_batches)(enum tr_mb_op op, struct multib
     const unsigned lanes = m->widest;
     const int beyond = op == TR_MB_CFB && m->tails;
     if (beyond)
-        mb_cleanse_lines(m->nowhere, sizeof(m->nowhere));
+        cleanse_vectors(m->nowhere, sizeof(m->nowhere));
     /* mb_narrow() makes the rows shorter. The narrow layout stays inside the widest layout, and its
      * input rows inside the widest input rows. So cleansing the widest layout is enough. */
     if (op == TR_MB_MAC || beyond)
-        mb_cleanse_lines(m->rows, mb_output_row(lanes, 2, 0) + 2 * MB_STEPS * lanes * TR_BLOCK);
+        cleanse_vectors(m->rows, mb_output_row(lanes, 2, 0) + 2 * MB_STEPS * lanes * TR_BLOCK);
     else
-        mb_cleanse_lines(m->rows, mb_input_row(lanes, m->deep) + lanes * MB_BATCH_BYTES);
+        cleanse_vectors(m->rows, mb_input_row(lanes, m->deep) + lanes * MB_BATCH_BYTES);
     if (m->own)
-        mb_cleanse_lines(m->rows + mb_own_key(0),
-                         (m->key->rounds + 1) * MB_LANES_NARROW * TR_BLOCK);
+        cleanse_vectors(m->rows + mb_own_key(0), (m->key->rounds + 1) * MB_LANES_NARROW * TR_BLOCK);
 }
 #endif
 

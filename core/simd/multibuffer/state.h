@@ -130,19 +130,6 @@ struct multibuffer {
 
 #    define MB_PAGE 4096u /* bytes from out_batch to in_batch */
 
-/* Cleanses n bytes, a multiple of 64. */
-TR_INLINE TR_TARGET void mb_cleanse_lines(uint8_t *memory, size_t n)
-{
-    V zero = v_zero();
-    V_KEEP(zero);
-    for (size_t i = 0; i < n; i += 64) {
-        UNROLL
-        for (unsigned k = 0; k < 64; k += VBYTES)
-            v_store(memory + i + k, zero);
-    }
-    __asm__ volatile("" : : "r"(memory) : "memory");
-}
-
 /* mb_base_of() returns the base of a buffer whose job starts at `batch`. mb_at() returns the
  * address at an offset from a base. */
 TR_INLINE mb_base mb_base_of(const uint8_t *p, size_t batch)
