@@ -66,20 +66,10 @@ INLINE TARGET void sha1_rounds(struct sha1 *s, int group)
     __m128i *w = s->w;
     __m128i e = group == 0 ? _mm_add_epi32(s->e, w[0]) : _mm_sha1nexte_epu32(s->e, w[group % 4]);
     s->e = s->abcd;
-    switch (group / 5) {
-    case 0:
-        s->abcd = _mm_sha1rnds4_epu32(s->abcd, e, 0);
-        break;
-    case 1:
-        s->abcd = _mm_sha1rnds4_epu32(s->abcd, e, 1);
-        break;
-    case 2:
-        s->abcd = _mm_sha1rnds4_epu32(s->abcd, e, 2);
-        break;
-    default:
-        s->abcd = _mm_sha1rnds4_epu32(s->abcd, e, 3);
-        break;
-    }
+    s->abcd = group < 5    ? _mm_sha1rnds4_epu32(s->abcd, e, 0)
+              : group < 10 ? _mm_sha1rnds4_epu32(s->abcd, e, 1)
+              : group < 15 ? _mm_sha1rnds4_epu32(s->abcd, e, 2)
+                           : _mm_sha1rnds4_epu32(s->abcd, e, 3);
     if (group < 16) {
         __m128i x = _mm_sha1msg1_epu32(w[group % 4], w[(group + 1) % 4]);
         x = _mm_xor_si128(x, w[(group + 2) % 4]);
