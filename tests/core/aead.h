@@ -128,46 +128,31 @@ AEAD_WHOLE(ccm, iv, n->iv, aad, n->aad, out, in, n->text, tag, n->tag)
 AEAD_WHOLE(ocb, iv, n->iv, aad, n->aad, out, in, n->text, tag, n->tag)
 AEAD_WHOLE(gcm_siv, iv, aad, n->aad, out, in, n->text, tag)
 
-/* ---- The functions of each mode ----------------------------------------------------------- */
+#define AEAD_START(mode, ...)                                                                      \
+    static inline enum tr_status aead_##mode##_start(struct aead_state *s, const uint8_t *iv,      \
+                                                     const struct aead_lengths *n)                 \
+    {                                                                                              \
+        (void)n;                                                                                   \
+        return tr_##mode##_start(&s->message.mode, &s->key.mode, __VA_ARGS__);                     \
+    }
+AEAD_START(gcm, iv, n->iv)
+AEAD_START(ccm, iv, n->iv, n->tag, n->aad, n->text)
+AEAD_START(ocb, iv, n->iv, n->tag)
+AEAD_START(gcm_siv, iv)
 
-static inline enum tr_status aead_gcm_start(struct aead_state *s, const uint8_t *iv,
-                                            const struct aead_lengths *n)
-{
-    return tr_gcm_start(&s->message.gcm, &s->key.gcm, iv, n->iv);
-}
+#define AEAD_END(mode, ...)                                                                        \
+    static inline enum tr_status aead_##mode##_end(struct aead_state *s, bool decrypt,             \
+                                                   uint8_t *tag, size_t len)                       \
+    {                                                                                              \
+        (void)len;                                                                                 \
+        return decrypt ? tr_##mode##_check(&s->message.mode, __VA_ARGS__)                          \
+                       : tr_##mode##_tag(&s->message.mode, __VA_ARGS__);                           \
+    }
+AEAD_END(gcm, tag, len)
+AEAD_END(ccm, tag)
+AEAD_END(ocb, tag)
 
-static inline enum tr_status aead_gcm_end(struct aead_state *s, bool decrypt, uint8_t *tag,
-                                          size_t len)
-{
-    return decrypt ? tr_gcm_check(&s->message.gcm, tag, len)
-                   : tr_gcm_tag(&s->message.gcm, tag, len);
-}
-
-static inline enum tr_status aead_ccm_start(struct aead_state *s, const uint8_t *iv,
-                                            const struct aead_lengths *n)
-{
-    return tr_ccm_start(&s->message.ccm, &s->key.ccm, iv, n->iv, n->tag, n->aad, n->text);
-}
-
-static inline enum tr_status aead_ccm_end(struct aead_state *s, bool decrypt, uint8_t *tag,
-                                          size_t len)
-{
-    (void)len;
-    return decrypt ? tr_ccm_check(&s->message.ccm, tag) : tr_ccm_tag(&s->message.ccm, tag);
-}
-
-static inline enum tr_status aead_ocb_start(struct aead_state *s, const uint8_t *iv,
-                                            const struct aead_lengths *n)
-{
-    return tr_ocb_start(&s->message.ocb, &s->key.ocb, iv, n->iv, n->tag);
-}
-
-static inline enum tr_status aead_ocb_end(struct aead_state *s, bool decrypt, uint8_t *tag,
-                                          size_t len)
-{
-    (void)len;
-    return decrypt ? tr_ocb_check(&s->message.ocb, tag) : tr_ocb_tag(&s->message.ocb, tag);
-}
+/* ---- The functions of SIV ------------------------------------------------------------------- */
 
 /* Passes the IV as the first AAD component, because start() comes before the AAD. RFC 5297
  * section 3 puts a nonce last; these tests do not depend on the order. */
@@ -199,13 +184,6 @@ static inline enum tr_status aead_siv_whole(struct aead_state *s, bool decrypt,
         return status;
     return decrypt ? tr_siv_decrypt(&m, out, in, n->text, tag)
                    : tr_siv_encrypt(&m, out, in, n->text, tag);
-}
-
-static inline enum tr_status aead_gcm_siv_start(struct aead_state *s, const uint8_t *iv,
-                                                const struct aead_lengths *n)
-{
-    (void)n;
-    return tr_gcm_siv_start(&s->message.gcm_siv, &s->key.gcm_siv, iv);
 }
 
 /* ---- The table of functions ----------------------------------------------------------------- */

@@ -3,8 +3,8 @@
  * Tests that no branch and no memory index depends on a key or on data (secrets.h). Under valgrind,
  * the test runs the backends whose instructions valgrind knows. Under the tracker (crates/taint),
  * the test runs all backends that this processor can run. There it also makes each tag check with
- * two different wrong tags, and checks that both calls execute the same instructions and access the
- * same addresses.
+ * two different wrong tags. Both calls must execute the same instructions and access the same
+ * addresses.
  *
  *   test-constant-time [--whole] [--tuned] [BACKEND...]
  *   test-constant-time --leak
@@ -34,6 +34,13 @@
 /* The options. --whole: run all lengths up to 600 instead of some below 400. --tuned: run only the
  * calls that differ with TENROUNDS_TUNE (dispatch/tuning.h). */
 static bool whole, tuned;
+
+/* Fills memory with a value, and makes it secret. */
+static void hide(void *p, int value, size_t len)
+{
+    memset(p, value, len);
+    secret(p, len);
+}
 
 static size_t longest(void)
 {
@@ -290,10 +297,8 @@ static bool odd_shape(const struct aead *a, struct aead_state *s, size_t i)
     const size_t first = a->unit == 0 ? 0 : n.text / 3 / a->unit * a->unit;
     const size_t aad_first = a->aad_in_one_call ? 0 : i / 3;
     uint8_t tag[16];
-    memset(aad, 0x44, sizeof(aad));
-    memset(text, 0x55, sizeof(text));
-    secret(aad, sizeof(aad));
-    secret(text, sizeof(text));
+    hide(aad, 0x44, sizeof(aad));
+    hide(text, 0x55, sizeof(text));
     bool good = a->whole(s, false, &n, iv, aad, sealed, text, tag) == TR_OK;
     published(tag, sizeof(tag));
     published(sealed, sizeof(sealed));
@@ -339,8 +344,7 @@ static bool refuses(const struct aead *a, struct aead_state *s)
     static uint8_t text[96], out[96];
     uint8_t tag[16] = {0};
     struct aead_lengths n = {.key = 16, .iv = a->iv.usual, .aad = 20, .text = 40, .tag = 16}, bad;
-    memset(text, 0x55, sizeof(text));
-    secret(text, sizeof(text));
+    hide(text, 0x55, sizeof(text));
     bool good = true;
     for (int decrypt = 0; decrypt < 2; decrypt++) {
         bad = n;
@@ -366,9 +370,8 @@ static unsigned watch_refusals(const struct tr_backend *b, bool *right)
     for (size_t i = 0; i < sizeof(raw); i++)
         raw[i] = (uint8_t)(3 * i);
     memset(&unset, 0, sizeof(unset));
-    memset(in, 0x22, sizeof(in));
     secret(raw, sizeof(raw));
-    secret(in, sizeof(in));
+    hide(in, 0x22, sizeof(in));
     const unsigned before = uses_of_secrets();
     *right &= tr_aes_set_key(&key, b, raw, 17) == TR_ERR_KEY_LENGTH &&
               tr_aes_set_key(&key, b, raw, 16) == TR_OK;
@@ -410,9 +413,8 @@ static unsigned watch_pieces(const struct tr_backend *b, bool *right)
     static uint8_t in[160], out[192];
     uint8_t raw[16], iv[16] = {1};
     struct tr_aes_key key;
-    memset(raw, 0x11, sizeof(raw));
     memset(in, 0x22, sizeof(in));
-    secret(raw, sizeof(raw));
+    hide(raw, 0x11, sizeof(raw));
     const unsigned before = uses_of_secrets();
     *right &= tr_aes_set_key(&key, b, raw, sizeof(raw)) == TR_OK;
     for (unsigned i = 0; i < MODES * 4; i++) {
@@ -504,9 +506,8 @@ static unsigned watch_wrap(const struct tr_backend *b, size_t key_len, bool inve
     struct wrapping w = {.inverse = inverse, .padded = padded};
     uint8_t raw[32], plain[40];
     const size_t step = stride(padded ? 11 : 8, padded ? 1 : 8);
-    memset(raw, 0x11, sizeof(raw));
     memset(plain, 0x22, sizeof(plain));
-    secret(raw, sizeof(raw));
+    hide(raw, 0x11, sizeof(raw));
     const unsigned before = uses_of_secrets();
     *right &= tr_aes_set_key(&w.key, b, raw, key_len) == TR_OK;
     for (w.len = padded ? 8 : 16; w.len <= (whole ? 40 : 24); w.len += step) {
@@ -552,10 +553,8 @@ static unsigned watch_cmac(const struct tr_backend *b, size_t key_len, bool *rig
 {
     uint8_t raw[32], in[600], tag[16];
     struct tr_cmac_key m;
-    memset(raw, 0x11, sizeof(raw));
-    memset(in, 0x22, sizeof(in));
-    secret(raw, sizeof(raw));
-    secret(in, sizeof(in));
+    hide(raw, 0x11, sizeof(raw));
+    hide(in, 0x22, sizeof(in));
     const unsigned before = uses_of_secrets();
     unsigned differing = 0;
     *right &= tr_cmac_set_key(&m, b, raw, key_len) == TR_OK;
@@ -619,8 +618,8 @@ __attribute__((noinline)) static bool many_without_secrets(const struct tr_backe
 }
 
 /* The number of messages of a call, and their lengths in blocks (blocks_of()). The calls differ in
- * the width that the backends choose, in refills of lanes, in partial batches, and in how many
- * messages are left at the end (simd/multibuffer/multibuffer.h). */
+ * the width that the backends choose, in refills of lanes and in partial batches. They also differ
+ * in how many messages are left at the end (simd/multibuffer/multibuffer.h). */
 static const struct group {
     size_t messages, blocks[2]; /* the shortest length, and the number of different lengths */
 } groups[] = {{MANY, {0, 20}}, {24, {25, 1}}, {24, {16, 1}},
@@ -638,9 +637,8 @@ static void call_many(const struct group *g, struct tr_aes_key *keys, struct tr_
     static uint8_t data[MOST][448], ivs[MOST][16];
     static struct tr_stream streams[MOST];
     static struct tr_cmac_job macs[MOST];
-    memset(data, 0x22, sizeof(data));
     memset(ivs, 0x33, sizeof(ivs));
-    secret(data, sizeof(data));
+    hide(data, 0x22, sizeof(data));
     for (size_t i = 0; i < g->messages; i++) {
         const size_t n = blocks_of(g, i);
         streams[i] = (struct tr_stream){&keys[i % count], ivs[i], data[i], data[i], 16 * n};
@@ -695,10 +693,8 @@ static unsigned watch_ccm_many(const struct tr_backend *b, size_t key_len, bool 
     uint8_t raw[32];
     struct tr_ccm_key key;
     enum tr_status status;
-    memset(raw, 0x11, sizeof(raw));
-    memset(data, 0x22, sizeof(data));
-    secret(raw, sizeof(raw));
-    secret(data, sizeof(data));
+    hide(raw, 0x11, sizeof(raw));
+    hide(data, 0x22, sizeof(data));
     const unsigned before = uses_of_secrets();
     *right &= tr_ccm_set_key(&key, b, raw, key_len) == TR_OK;
     for (size_t i = 0; i < MANY; i++)
@@ -761,8 +757,7 @@ static unsigned watch_gcm_many(const struct tr_gcm_key *key, bool own_keys, size
     static struct tr_gcm_job jobs[GCM_MANY];
     enum tr_status status;
     copy = *key;
-    memset(data, 0x22, sizeof(data));
-    secret(data, sizeof(data));
+    hide(data, 0x22, sizeof(data));
     for (size_t i = 0; i < GCM_MANY; i++)
         jobs[i] = (struct tr_gcm_job){own_keys && i % 2 != 0 ? &copy : key,
                                       iv,
@@ -801,8 +796,8 @@ static unsigned watch_gcm_many(const struct tr_gcm_key *key, bool own_keys, size
     return same ? 0 : 1;
 }
 
-/* Watches many GCM messages of several lengths, and masks of header protection. There is separate
- * code for one block in groups of 16 messages and of four, for one vector, and for odd and even
+/* Watches many GCM messages of several lengths, and masks of header protection. Messages of
+ * one block have separate code for groups of 16 and of four. So have one vector, and odd and even
  * numbers of vectors (simd/gcm/many.h). */
 static unsigned watch_short_jobs(const struct tr_backend *b, size_t key_len, bool *right)
 {
@@ -818,8 +813,7 @@ static unsigned watch_short_jobs(const struct tr_backend *b, size_t key_len, boo
     struct tr_mask_job jobs[MANY];
     struct tr_gcm_key key;
     uint8_t raw[32];
-    memset(raw, 0x11, sizeof(raw));
-    secret(raw, sizeof(raw));
+    hide(raw, 0x11, sizeof(raw));
     const unsigned before = uses_of_secrets();
     unsigned differing = 0;
     *right &= tr_gcm_set_key(&key, b, raw, key_len) == TR_OK;
@@ -1111,12 +1105,6 @@ static unsigned watch_others(const struct tr_backend *b, bool *right)
 static uint8_t all_in[LONGEST + PAGE] __attribute__((aligned(PAGE)));
 static uint8_t all_out[LONGEST + PAGE] __attribute__((aligned(PAGE)));
 
-static void hide_all(size_t len)
-{
-    memset(all_in, 0x44, len);
-    secret(all_in, len);
-}
-
 /* Seals and opens one-shot. The data end at the end of a page if `at_end` is set: masked code then
  * handles the last vector in pieces. */
 static bool both_ways(const struct aead *a, struct aead_state *s, size_t key_len, size_t len,
@@ -1128,7 +1116,7 @@ static bool both_ways(const struct aead *a, struct aead_state *s, size_t key_len
     const struct aead_lengths n = {
         .key = key_len, .iv = a->iv.usual, .aad = aad, .text = len, .tag = 16};
     uint8_t tag[16];
-    hide_all(at + len < aad ? aad : at + len);
+    hide(all_in, 0x44, at + len < aad ? aad : at + len);
     bool good = a->whole(s, false, &n, iv, all_in, all_out + at, all_in + at, tag) == TR_OK;
     published(tag, sizeof(tag));
     published(all_out + at, len);
@@ -1144,7 +1132,7 @@ static bool in_pieces(const struct aead *a, struct aead_state *s, size_t key_len
         .key = key_len, .iv = a->iv.usual, .aad = len / 2, .text = len, .tag = 16};
     uint8_t tag[16];
     bool good = true;
-    hide_all(len);
+    hide(all_in, 0x44, len);
     for (int decrypt = 0; decrypt < 2; decrypt++) {
         good &= a->start(s, iv, &n) == TR_OK && a->aad(s, all_in, n.aad) == TR_OK &&
                 a->crypt(s, decrypt, all_out, all_in, first, tag) == TR_OK &&
@@ -1164,8 +1152,7 @@ static void watch_every_aead(const struct tr_backend *b, const struct aead *a, s
     for (size_t k = 0; k < 3; k++) {
         uint8_t raw[64];
         const size_t key_len = key_lengths[k] * (a->key.max / 32);
-        memset(raw, 0x21, sizeof(raw));
-        secret(raw, sizeof(raw));
+        hide(raw, 0x21, sizeof(raw));
         *right &= a->set_key(&s, b, raw, key_len) == TR_OK;
         for (size_t n = 0; n <= longest; n += n < most ? 1 : 29) {
             const size_t len = 16 * n + (n + k) % 3 * (n % 16);
@@ -1187,12 +1174,11 @@ static unsigned watch_siv(const struct tr_backend *b, bool *right)
     static struct tr_siv_key key;
     static uint8_t back[64];
     uint8_t raw[32], tag[16];
-    memset(raw, 0x21, sizeof(raw));
-    secret(raw, sizeof(raw));
+    hide(raw, 0x21, sizeof(raw));
     const unsigned before = uses_of_secrets();
     *right &= tr_siv_set_key(&key, b, raw, sizeof(raw)) == TR_OK;
     for (size_t len = 5; len <= 35; len += 30) {
-        hide_all(64);
+        hide(all_in, 0x44, 64);
         *right &= tr_siv_seal(&key, all_in, 20, all_out, all_in, len, tag) == TR_OK;
         published(tag, sizeof(tag));
         published(all_out, len);
@@ -1201,23 +1187,27 @@ static unsigned watch_siv(const struct tr_backend *b, bool *right)
     return uses_of_secrets() - before;
 }
 
+static void watch_ctr(const struct tr_backend *b, size_t key_len, uint8_t counter[16], size_t len,
+                      bool *right)
+{
+    struct tr_aes_key key;
+    uint8_t raw[32], keystream[16];
+    unsigned used = 0;
+    hide(raw, 0x21, sizeof(raw));
+    hide(all_in, 0x44, len);
+    *right &= tr_aes_set_key(&key, b, raw, key_len) == TR_OK &&
+              tr_ctr(&key, counter, keystream, &used, all_out, all_in, len) == TR_OK;
+}
+
 /* Watches long CTR calls that begin at each counter from 0 to 31. Vector code may align counters to
  * groups of at most 32 blocks. The call from counter i ends before counter 400 + 5 * i. Modulo 32,
  * these end counters all differ, so each number of blocks occurs after the last group. */
 static void watch_every_counter(const struct tr_backend *b, bool *right)
 {
     for (size_t k = 0; k < 3; k++)
-        for (unsigned i = 0; i < 32; i++) {
-            struct tr_aes_key key;
-            uint8_t raw[32], keystream[16], counter[16] = {0};
-            unsigned used = 0;
-            const size_t len = 16 * (400 + 4 * (size_t)i);
-            memset(raw, 0x21, sizeof(raw));
-            secret(raw, sizeof(raw));
-            counter[15] = (uint8_t)i;
-            hide_all(len);
-            *right &= tr_aes_set_key(&key, b, raw, key_lengths[k]) == TR_OK &&
-                      tr_ctr(&key, counter, keystream, &used, all_out, all_in, len) == TR_OK;
+        for (uint8_t i = 0; i < 32; i++) {
+            uint8_t counter[16] = {[15] = i};
+            watch_ctr(b, key_lengths[k], counter, 16 * (400 + 4 * (size_t)i), right);
         }
 }
 
@@ -1228,17 +1218,11 @@ static void watch_wraps(const struct tr_backend *b, bool *right)
     static const uint8_t before[] = {1, 2, 7, 16, 17, 40, 75, 130, 200};
     for (size_t k = 0; k < 3; k++)
         for (size_t i = 0; i < sizeof(before); i++) {
-            struct tr_aes_key key;
-            uint8_t raw[32], keystream[16], counter[16];
-            unsigned used = 0;
-            const size_t len = 16 * (i % 2 == 0 ? before[i] + 20u : 450u) + 5 * i;
-            memset(raw, 0x21, sizeof(raw));
-            secret(raw, sizeof(raw));
+            uint8_t counter[16];
             memset(counter, 0xff, sizeof(counter));
             counter[15] = (uint8_t)(0x100 - before[i]);
-            hide_all(len);
-            *right &= tr_aes_set_key(&key, b, raw, key_lengths[k]) == TR_OK &&
-                      tr_ctr(&key, counter, keystream, &used, all_out, all_in, len) == TR_OK;
+            watch_ctr(b, key_lengths[k], counter,
+                      16 * (i % 2 == 0 ? before[i] + 20u : 450u) + 5 * i, right);
         }
 }
 
@@ -1280,8 +1264,7 @@ static unsigned watch_refused_hash_key(const struct tr_backend *b)
 {
     static struct tr_ghash_key key;
     const unsigned before = uses_of_secrets();
-    memset(key.h, 0x21, sizeof(key.h));
-    secret(key.h, sizeof(key.h));
+    hide(key.h, 0x21, sizeof(key.h));
     if (b->ghash_key_refused != NULL)
         b->ghash_key_refused(&key);
     return uses_of_secrets() - before;

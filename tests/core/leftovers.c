@@ -476,8 +476,8 @@ static bool add_secrets(unsigned kinds)
 }
 
 /* Returns how many round keys are on the stack in the form of vperm's eight bitsliced blocks
- * (simd/sliced8.h). Word i of eight has bit i of each byte of S^-r of round key r, where S is
- * ShiftRows, as a byte of 00 or ff. The constant of the S-box is XORed into all but the first. */
+ * (simd/sliced8.h). Let S be ShiftRows. Word i of eight has bit i of each byte of S^-r of
+ * round key r, as a byte of 00 or ff. The S-box's constant is XORed into all but the first. */
 static unsigned sliced_round_keys(void)
 {
     unsigned n = 0;
@@ -509,7 +509,7 @@ static bool run(void (*call)(void))
 
 /* Counts the halves of each secret on the stack (`found`). Returns the number of all halves. Bytes
  * that belong to one secret do not count for another of the same kind. Eight doublings shift a
- * tweak by a byte, so bytes 1 to 8 of a tweak can equal the first half of the tweak 8 blocks
+ * tweak by a byte. So bytes 1 to 8 of a tweak can equal the first half of the tweak 8 blocks
  * before. */
 static unsigned search(void)
 {
@@ -584,6 +584,12 @@ static struct call {
     {                                                                                              \
 #        name, name, kinds, spill, __VA_ARGS__, 0, 0, SEALS                                        \
     }
+#define GCM_JOBS (PLAIN | STREAM | GCM)
+#define GCM_MASK SPILL(tag mask, CLMUL, 1, 0)
+#define HASH_ROW(name, call, kinds, spill, longest)                                                \
+    {                                                                                              \
+        "GCM, " name, call, kinds, spill, 0, longest, MOST_HASH, 0, SEALS                          \
+    }
     ROW(ecb_encrypt, PLAIN, NONE, 16, LEN),
     ROW(ecb_decrypt, PLAIN | DECRYPTS, NONE, 16, LEN),
     ROW(cbc_encrypt, PLAIN, NONE, 16, LEN),
@@ -617,21 +623,14 @@ static struct call {
     ROW(cipher_cbc_decrypt, PLAIN | DECRYPTS | VERIFIES, SPILL(plaintext, AES, 1, 1), 0, LEN),
     ROW(set_key, 0, NONE, 0, 40),
     ROW(set_gcm_key, GCM, NONE, 0, 40),
-    {"gcm_hashed_iv", gcm_hashed_iv, PLAIN | STREAM, NONE, 0, LEN, MOST_HASH, 0, SEALS},
-    {"gcm_seal_many", gcm_seal_many, PLAIN | STREAM | GCM, SPILL(tag mask, CLMUL, 1, 0), 0, 2048,
-     MOST_HASH, 0, SEALS},
-    {"gcm_open_many", gcm_open_many, PLAIN | STREAM | GCM | DECRYPTS | VERIFIES,
-     SPILL(tag mask, CLMUL, 1, 0), 0, 2048, MOST_HASH, 0, SEALS},
-    {"gcm_refuse_many", gcm_refuse_many, PLAIN | STREAM | GCM | DECRYPTS | VERIFIES,
-     SPILL(tag mask, CLMUL, 1, 0), 0, 2048, MOST_HASH, 0, SEALS},
-    {"gcm_seal_blocks", gcm_seal_many, PLAIN | STREAM | GCM, SPILL(tag mask, CLMUL, 1, 0), 0, 16,
-     MOST_HASH, 0, SEALS},
-    {"gcm_open_blocks", gcm_open_many, PLAIN | STREAM | GCM | DECRYPTS | VERIFIES,
-     SPILL(tag mask, CLMUL, 1, 0), 0, 15, MOST_HASH, 0, SEALS},
-    {"gcm_seal_keys", gcm_seal_keys, PLAIN | STREAM | GCM, SPILL(tag mask, CLMUL, 1, 0), 0, 16,
-     MOST_HASH, 0, SEALS},
-    {"gcm_open_keys", gcm_open_keys, PLAIN | STREAM | GCM | DECRYPTS | VERIFIES,
-     SPILL(tag mask, CLMUL, 1, 0), 0, 16, MOST_HASH, 0, SEALS},
+    HASH_ROW("hashed IV", gcm_hashed_iv, PLAIN | STREAM, NONE, LEN),
+    HASH_ROW("seal many", gcm_seal_many, GCM_JOBS, GCM_MASK, 2048),
+    HASH_ROW("open many", gcm_open_many, GCM_JOBS | DECRYPTS | VERIFIES, GCM_MASK, 2048),
+    HASH_ROW("refuse many", gcm_refuse_many, GCM_JOBS | DECRYPTS | VERIFIES, GCM_MASK, 2048),
+    HASH_ROW("seal many blocks", gcm_seal_many, GCM_JOBS, GCM_MASK, 16),
+    HASH_ROW("open many blocks", gcm_open_many, GCM_JOBS | DECRYPTS | VERIFIES, GCM_MASK, 15),
+    HASH_ROW("seal many keys", gcm_seal_keys, GCM_JOBS, GCM_MASK, 16),
+    HASH_ROW("open many keys", gcm_open_keys, GCM_JOBS | DECRYPTS | VERIFIES, GCM_MASK, 16),
     ROW(one_key, PLAIN, SPILL(plaintext, VAES, 4, 0), 4000, LEN),
     ROW(own_keys, PLAIN, NONE, 4000, LEN),
 };
@@ -723,7 +722,7 @@ static unsigned key_dependent(const uint8_t *before)
 }
 
 /* Whether the call leaves few bytes that depend on the key. Both runs use the same stack, so that
- * the addresses in it are equal. Before each, the call runs on the normal stack, because the first
+ * the addresses in it are equal. Before each, the call runs on the normal stack: the first
  * multi-buffer call also runs known-answer tests, and a GCM call may compute powers of H. */
 static bool leaves_few_bytes(const struct tr_backend *b, size_t key_len, const struct call *c)
 {

@@ -146,6 +146,35 @@ static bool cmac(const struct tr_backend *b)
     return true;
 }
 
+/* Defines a function for sealed jobs. It checks them, forges some of their tags, and opens them in
+ * place in one call. Returns whether all was right. `text` has their plaintexts. */
+#define DEFINE_OPENS(mode, title)                                                                  \
+    static bool mode##_opens(struct tr_##mode##_job *jobs, struct mode##_case *cases,              \
+                             const struct area *text, size_t count)                                \
+    {                                                                                              \
+        bool spoiled[JOBS], any = false;                                                           \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            if (!is_expected(i, jobs[i].out, title) || jobs[i].status != TR_OK ||                  \
+                !tap_same(cases[i].tag, cases[i].expected_tag, 16))                                \
+                return false;                                                                      \
+            jobs[i].in = jobs[i].out;                                                              \
+            spoiled[i] = tap_below(&rng, 8) == 0;                                                  \
+            cases[i].tag[tap_below(&rng, (uint32_t)jobs[i].tag_len)] ^= spoiled[i];                \
+            any |= spoiled[i];                                                                     \
+            expected[i] = text[i];                                                                 \
+            if (spoiled[i])                                                                        \
+                memset(expected[i].bytes, 0, jobs[i].len);                                         \
+        }                                                                                          \
+        if (tr_##mode##_open_many(jobs, count) != (any ? TR_ERR_TAG : TR_OK))                      \
+            return false;                                                                          \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            if (jobs[i].status != (spoiled[i] ? TR_ERR_TAG : TR_OK) ||                             \
+                !is_expected(i, jobs[i].out, title " opened"))                                     \
+                return false;                                                                      \
+        }                                                                                          \
+        return true;                                                                               \
+    }
+
 struct ccm_case {
     uint8_t nonce[13], aad[AAD], tag[16], expected_tag[16];
 };
@@ -154,6 +183,8 @@ static bool make_ccm(struct tr_ccm_job *job, const struct tr_ccm_key *ccm, struc
                      size_t i, size_t len)
 {
     uint8_t *to = place(i, len);
+    memset(c->tag, 0, sizeof(c->tag));
+    memset(c->expected_tag, 0, sizeof(c->expected_tag));
     tap_fill(&rng, c->nonce, sizeof(c->nonce));
     tap_fill(&rng, c->aad, sizeof(c->aad));
     *job = (struct tr_ccm_job){.key = ccm,
@@ -170,14 +201,14 @@ static bool make_ccm(struct tr_ccm_job *job, const struct tr_ccm_key *ccm, struc
                        job->in, len, c->expected_tag, job->tag_len) == TR_OK;
 }
 
-/* Seals messages in one call, forges some tags, and opens the messages in one call. */
+DEFINE_OPENS(ccm, "CCM")
+
 static bool ccm(const struct tr_backend *b)
 {
     static struct tr_ccm_key objects[JOBS];
     static struct tr_ccm_job jobs[JOBS];
     static struct ccm_case cases[JOBS];
     static struct area text[JOBS];
-    bool spoiled[JOBS], any = false;
     uint8_t raw[32];
     const struct shape s = random_shape();
     for (size_t i = 0; i < s.jobs; i++) {
@@ -187,28 +218,7 @@ static bool ccm(const struct tr_backend *b)
             return false;
         text[i] = in[i];
     }
-    if (tr_ccm_seal_many(jobs, s.jobs) != TR_OK)
-        return false;
-    for (size_t i = 0; i < s.jobs; i++) {
-        if (!is_expected(i, jobs[i].out, "CCM") || jobs[i].status != TR_OK ||
-            !tap_same(cases[i].tag, cases[i].expected_tag, jobs[i].tag_len))
-            return false;
-        jobs[i].in = jobs[i].out; /* decrypt in place */
-        spoiled[i] = tap_below(&rng, 8) == 0;
-        cases[i].tag[tap_below(&rng, (uint32_t)jobs[i].tag_len)] ^= spoiled[i];
-        any |= spoiled[i];
-        expected[i] = text[i];
-        if (spoiled[i])
-            memset(expected[i].bytes, 0, jobs[i].len);
-    }
-    if (tr_ccm_open_many(jobs, s.jobs) != (any ? TR_ERR_TAG : TR_OK))
-        return false;
-    for (size_t i = 0; i < s.jobs; i++) {
-        if (jobs[i].status != (spoiled[i] ? TR_ERR_TAG : TR_OK) ||
-            !is_expected(i, jobs[i].out, "CCM opened"))
-            return false;
-    }
-    return true;
+    return tr_ccm_seal_many(jobs, s.jobs) == TR_OK && ccm_opens(jobs, cases, text, s.jobs);
 }
 
 struct gcm_case {
@@ -258,15 +268,16 @@ static bool make_gcm(struct tr_gcm_job *job, const struct tr_gcm_key *key, struc
     return true;
 }
 
-/* Seals messages in one call, forges some tags, and opens the messages in one call. A third of
- * the tests have a key for each job, most of them of one size; else the jobs of a run share one. */
+DEFINE_OPENS(gcm, "GCM")
+
+/* A third of the tests have a key for each job, most of them of one size; else the jobs of a run
+ * share one. */
 static bool gcm(const struct tr_backend *b)
 {
     static struct tr_gcm_key objects[JOBS];
     static struct tr_gcm_job jobs[JOBS];
     static struct gcm_case cases[JOBS];
     static struct area text[JOBS];
-    bool spoiled[JOBS], any = false;
     uint8_t raw[32];
     const struct shape s = random_shape();
     const bool own_keys = tap_below(&rng, 3) == 0, one_size = tap_below(&rng, 4) != 0;
@@ -285,28 +296,7 @@ static bool gcm(const struct tr_backend *b)
             return false;
         text[i] = in[i];
     }
-    if (tr_gcm_seal_many(jobs, s.jobs) != TR_OK)
-        return false;
-    for (size_t i = 0; i < s.jobs; i++) {
-        if (!is_expected(i, jobs[i].out, "GCM") || jobs[i].status != TR_OK ||
-            !tap_same(cases[i].tag, cases[i].expected_tag, 16))
-            return false;
-        jobs[i].in = jobs[i].out; /* decrypt in place */
-        spoiled[i] = tap_below(&rng, 8) == 0;
-        cases[i].tag[tap_below(&rng, (uint32_t)jobs[i].tag_len)] ^= spoiled[i];
-        any |= spoiled[i];
-        expected[i] = text[i];
-        if (spoiled[i])
-            memset(expected[i].bytes, 0, jobs[i].len);
-    }
-    if (tr_gcm_open_many(jobs, s.jobs) != (any ? TR_ERR_TAG : TR_OK))
-        return false;
-    for (size_t i = 0; i < s.jobs; i++) {
-        if (jobs[i].status != (spoiled[i] ? TR_ERR_TAG : TR_OK) ||
-            !is_expected(i, jobs[i].out, "GCM opened"))
-            return false;
-    }
-    return true;
+    return tr_gcm_seal_many(jobs, s.jobs) == TR_OK && gcm_opens(jobs, cases, text, s.jobs);
 }
 
 /* Encrypts the first data of many messages in one call, as pipelines of OpenSSL do. Few messages

@@ -18,14 +18,19 @@ struct result {
     size_t len;
 };
 
-/* An algorithm: an authenticated mode, or functions. The function `seal` writes ciphertext and tag,
- * and `open` writes plaintext. For a MAC, `open` is NULL, and the message is the plaintext of the
+/* Writes ciphertext and tag, or decrypts to plaintext. Algorithms that share a function differ in
+ * the argument `variant`. */
+typedef enum tr_status crypt_fn(const struct tr_backend *b, const struct test_case *c, bool decrypt,
+                                int variant, struct result *r);
+
+/* An algorithm: an authenticated mode, or a function. The message of a MAC is the plaintext of the
  * case. */
 struct algorithm {
     const char *name;
     const struct aead *aead;
-    enum tr_status (*seal)(const struct tr_backend *b, const struct test_case *c, struct result *r);
-    enum tr_status (*open)(const struct tr_backend *b, const struct test_case *c, struct result *r);
+    crypt_fn *crypt;
+    int variant;
+    bool is_mac;
 };
 
 /* ---- Authenticated modes and GMAC ----------------------------------------------------------- */
@@ -52,12 +57,14 @@ static enum tr_status aead_crypt(const struct aead *a, const struct tr_backend *
 }
 
 #define AEAD_ALGORITHM(title, mode, ...)                                                           \
-    static const struct algorithm mode = {title, &all_aeads[AEAD_##mode], NULL, NULL};
+    static const struct algorithm mode = {title, &all_aeads[AEAD_##mode], NULL, 0, false};
 AEAD_MODES(AEAD_ALGORITHM)
 
 /* GMAC: GCM with the message as AAD and an empty text (SP 800-38D section 3). */
-static enum tr_status gmac(const struct tr_backend *b, const struct test_case *c, struct result *r)
+static enum tr_status gmac(const struct tr_backend *b, const struct test_case *c, bool decrypt,
+                           int variant, struct result *r)
 {
+    (void)decrypt, (void)variant;
     struct tr_gcm_key key;
     struct tr_gcm g;
     enum tr_status status = tr_gcm_set_key(&key, b, c->key.data, c->key.len);
@@ -68,17 +75,18 @@ static enum tr_status gmac(const struct tr_backend *b, const struct test_case *c
     return status == TR_OK ? tr_gcm_tag(&g, r->tag, c->tag.len) : status;
 }
 
-static const struct algorithm gmac_mac = {"GMAC", NULL, gmac, NULL};
+static const struct algorithm gmac_mac = {"GMAC", NULL, gmac, 0, true};
 
 /*
  * GCM as COPIES equal messages in one call, so that the code for many messages processes most of
- * them. If a copy differs from the first in status, text or tag, returns the opposite status, so
- * that a valid case and an invalid one fail.
+ * them. If a copy differs from the first in status, text or tag, returns the opposite status. A
+ * valid case and an invalid one then fail.
  */
 #define COPIES 11
 static enum tr_status gcm_many(const struct tr_backend *b, const struct test_case *c, bool decrypt,
-                               struct result *r)
+                               int variant, struct result *r)
 {
+    (void)variant;
     static struct tr_gcm_key key;
     static struct result copies[COPIES];
     struct tr_gcm_job jobs[COPIES];
@@ -105,47 +113,29 @@ static enum tr_status gcm_many(const struct tr_backend *b, const struct test_cas
     return same ? status : status == TR_OK ? TR_ERR_STATE : TR_OK;
 }
 
-static enum tr_status gcm_seal_many(const struct tr_backend *b, const struct test_case *c,
-                                    struct result *r)
-{
-    return gcm_many(b, c, false, r);
-}
-
-static enum tr_status gcm_open_many(const struct tr_backend *b, const struct test_case *c,
-                                    struct result *r)
-{
-    return gcm_many(b, c, true, r);
-}
-
-static const struct algorithm many_gcm = {"many GCM", NULL, gcm_seal_many, gcm_open_many};
+static const struct algorithm many_gcm = {"many GCM", NULL, gcm_many, 0, false};
 
 /* ---- XTS, CBC with padding, CMAC ------------------------------------------------------------ */
 
-static enum tr_status xts_seal(const struct tr_backend *b, const struct test_case *c,
-                               struct result *r)
+static enum tr_status xts_crypt(const struct tr_backend *b, const struct test_case *c, bool decrypt,
+                                int variant, struct result *r)
 {
+    (void)variant;
     struct tr_xts_key x;
+    const struct case_bytes *in = decrypt ? &c->ct : &c->pt;
     const enum tr_status status = tr_xts_set_key(&x, b, c->key.data, c->key.len);
-    r->len = c->pt.len;
-    return status != TR_OK ? status
-                           : tr_xts_encrypt(&x, c->iv.data, r->text, c->pt.data, c->pt.len);
-}
-
-static enum tr_status xts_open(const struct tr_backend *b, const struct test_case *c,
-                               struct result *r)
-{
-    struct tr_xts_key x;
-    const enum tr_status status = tr_xts_set_key(&x, b, c->key.data, c->key.len);
-    r->len = c->ct.len;
-    return status != TR_OK ? status
-                           : tr_xts_decrypt(&x, c->iv.data, r->text, c->ct.data, c->ct.len);
+    r->len = in->len;
+    if (status != TR_OK)
+        return status;
+    return (decrypt ? tr_xts_decrypt : tr_xts_encrypt)(&x, c->iv.data, r->text, in->data, in->len);
 }
 
 /* CBC with padding. Writes r->text only on success: before a padding error, tr_cipher_update() has
  * already output plaintext, which nothing_released() would find. */
 static enum tr_status cbc(const struct tr_backend *b, const struct test_case *c, bool decrypt,
-                          struct result *r)
+                          int variant, struct result *r)
 {
+    (void)variant;
     const struct case_bytes *in = decrypt ? &c->ct : &c->pt;
     uint8_t text[CASE_MAX_BYTES + 16];
     struct tr_cipher s;
@@ -163,29 +153,18 @@ static enum tr_status cbc(const struct tr_backend *b, const struct test_case *c,
     return status;
 }
 
-static enum tr_status cbc_seal(const struct tr_backend *b, const struct test_case *c,
-                               struct result *r)
+static enum tr_status cmac_sign(const struct tr_backend *b, const struct test_case *c, bool decrypt,
+                                int variant, struct result *r)
 {
-    return cbc(b, c, false, r);
-}
-
-static enum tr_status cbc_open(const struct tr_backend *b, const struct test_case *c,
-                               struct result *r)
-{
-    return cbc(b, c, true, r);
-}
-
-static enum tr_status cmac_sign(const struct tr_backend *b, const struct test_case *c,
-                                struct result *r)
-{
+    (void)decrypt, (void)variant;
     struct tr_cmac_key m;
     const enum tr_status status = tr_cmac_set_key(&m, b, c->key.data, c->key.len);
     return status != TR_OK ? status : tr_cmac_sign(&m, c->pt.data, c->pt.len, r->tag, c->tag.len);
 }
 
-static const struct algorithm xts = {"XTS", NULL, xts_seal, xts_open},
-                              cbc_pkcs7 = {"CBC with padding", NULL, cbc_seal, cbc_open},
-                              cmac = {"CMAC", NULL, cmac_sign, NULL};
+static const struct algorithm xts = {"XTS", NULL, xts_crypt, 0, false},
+                              cbc_pkcs7 = {"CBC with padding", NULL, cbc, 0, false},
+                              cmac = {"CMAC", NULL, cmac_sign, 0, true};
 
 /* ---- CBC with ciphertext stealing ----------------------------------------------------------- */
 
@@ -238,77 +217,46 @@ static enum tr_status cts_open(const struct tr_backend *b, const struct test_cas
     return status != TR_OK ? status : tr_cbc_cts_decrypt(&key, form, iv, r->text, text, c->ct.len);
 }
 
-#define CTS(name, form)                                                                            \
-    static enum tr_status name##_seal(const struct tr_backend *b, const struct test_case *c,       \
-                                      struct result *r)                                            \
-    {                                                                                              \
-        return cts_seal(b, c, r, form);                                                            \
-    }                                                                                              \
-    static enum tr_status name##_open(const struct tr_backend *b, const struct test_case *c,       \
-                                      struct result *r)                                            \
-    {                                                                                              \
-        return cts_open(b, c, r, form);                                                            \
-    }
-CTS(cs1, TR_CS1)
-CTS(cs2, TR_CS2)
-CTS(cs3, TR_CS3)
+static enum tr_status cts(const struct tr_backend *b, const struct test_case *c, bool decrypt,
+                          int form, struct result *r)
+{
+    return (decrypt ? cts_open : cts_seal)(b, c, r, (enum tr_cts)form);
+}
 
-static const struct algorithm cbc_cs1 = {"CBC-CS1", NULL, cs1_seal, cs1_open},
-                              cbc_cs2 = {"CBC-CS2", NULL, cs2_seal, cs2_open},
-                              cbc_cs3 = {"CBC-CS3", NULL, cs3_seal, cs3_open};
+static const struct algorithm cbc_cs1 = {"CBC-CS1", NULL, cts, TR_CS1, false},
+                              cbc_cs2 = {"CBC-CS2", NULL, cts, TR_CS2, false},
+                              cbc_cs3 = {"CBC-CS3", NULL, cts, TR_CS3, false};
 
 /* ---- Key wrap ------------------------------------------------------------------------------- */
 
-static enum tr_status wrap(const struct tr_backend *b, const struct test_case *c, struct result *r,
-                           bool inverse, bool padded)
+enum { INVERSE = 1, PADDED = 2 };
+
+static enum tr_status wrap(const struct tr_backend *b, const struct test_case *c, bool decrypt,
+                           int variant, struct result *r)
 {
+    const int inverse = variant & INVERSE, padded = variant & PADDED;
     struct tr_aes_key key;
     const enum tr_status status = tr_aes_set_key(&key, b, c->key.data, c->key.len);
-    r->len = (c->pt.len + 7) / 8 * 8 + 8;
+    r->len = decrypt ? c->ct.len - 8 : (c->pt.len + 7) / 8 * 8 + 8;
     if (status != TR_OK)
         return status;
-    return (padded ? tr_kwp_wrap : tr_kw_wrap)(&key, inverse, NULL, r->text, c->pt.data, c->pt.len);
+    if (!decrypt)
+        return (padded ? tr_kwp_wrap : tr_kw_wrap)(&key, inverse, NULL, r->text, c->pt.data,
+                                                   c->pt.len);
+    return padded ? tr_kwp_unwrap(&key, inverse, NULL, r->text, &r->len, c->ct.data, c->ct.len)
+                  : tr_kw_unwrap(&key, inverse, NULL, r->text, c->ct.data, c->ct.len);
 }
 
-static enum tr_status unwrap(const struct tr_backend *b, const struct test_case *c,
-                             struct result *r, bool inverse, bool padded)
-{
-    struct tr_aes_key key;
-    const enum tr_status status = tr_aes_set_key(&key, b, c->key.data, c->key.len);
-    if (status != TR_OK)
-        return status;
-    if (padded)
-        return tr_kwp_unwrap(&key, inverse, NULL, r->text, &r->len, c->ct.data, c->ct.len);
-    r->len = c->ct.len - 8;
-    return tr_kw_unwrap(&key, inverse, NULL, r->text, c->ct.data, c->ct.len);
-}
-
-#define KW(name, inverse, padded)                                                                  \
-    static enum tr_status name##_seal(const struct tr_backend *b, const struct test_case *c,       \
-                                      struct result *r)                                            \
-    {                                                                                              \
-        return wrap(b, c, r, inverse, padded);                                                     \
-    }                                                                                              \
-    static enum tr_status name##_open(const struct tr_backend *b, const struct test_case *c,       \
-                                      struct result *r)                                            \
-    {                                                                                              \
-        return unwrap(b, c, r, inverse, padded);                                                   \
-    }
-KW(kw, false, false)
-KW(kw_inv, true, false)
-KW(kwp, false, true)
-KW(kwp_inv, true, true)
-
-static const struct algorithm kw = {"KW", NULL, kw_seal, kw_open},
-                              kw_inv = {"KW, inverse", NULL, kw_inv_seal, kw_inv_open},
-                              kwp = {"KWP", NULL, kwp_seal, kwp_open},
-                              kwp_inv = {"KWP, inverse", NULL, kwp_inv_seal, kwp_inv_open};
+static const struct algorithm kw = {"KW", NULL, wrap, 0, false},
+                              kw_inv = {"KW, inverse", NULL, wrap, INVERSE, false},
+                              kwp = {"KWP", NULL, wrap, PADDED, false},
+                              kwp_inv = {"KWP, inverse", NULL, wrap, INVERSE | PADDED, false};
 
 /* ---- The files ------------------------------------------------------------------------------ */
 
 static const struct vector_file {
     const struct algorithm *algorithm;
-    const char *path;
+    const char *path; /* a '*' stands for each key size: three files */
     /* The numbers of valid, invalid and skipped cases. A case is skipped if its length is not a
      * whole number of bytes. */
     unsigned expected[3];
@@ -316,33 +264,19 @@ static const struct vector_file {
     {&gcm, "cavp/gcm/gcmDecrypt128.txt", {3864, 4011}},
     {&gcm, "cavp/gcm/gcmDecrypt192.txt", {3897, 3978}},
     {&gcm, "cavp/gcm/gcmDecrypt256.txt", {3956, 3919}},
-    {&gcm, "cavp/gcm/gcmEncryptExtIV128.txt", {7875}},
-    {&gcm, "cavp/gcm/gcmEncryptExtIV192.txt", {7875}},
-    {&gcm, "cavp/gcm/gcmEncryptExtIV256.txt", {7875}},
+    {&gcm, "cavp/gcm/gcmEncryptExtIV*.txt", {7875}},
     {&gcm, "wycheproof/aes_gcm.txt", {229, 87}},
     {&many_gcm, "cavp/gcm/gcmDecrypt128.txt", {3864, 4011}},
     {&many_gcm, "cavp/gcm/gcmDecrypt192.txt", {3897, 3978}},
     {&many_gcm, "cavp/gcm/gcmDecrypt256.txt", {3956, 3919}},
-    {&many_gcm, "cavp/gcm/gcmEncryptExtIV128.txt", {7875}},
-    {&many_gcm, "cavp/gcm/gcmEncryptExtIV192.txt", {7875}},
-    {&many_gcm, "cavp/gcm/gcmEncryptExtIV256.txt", {7875}},
+    {&many_gcm, "cavp/gcm/gcmEncryptExtIV*.txt", {7875}},
     {&many_gcm, "wycheproof/aes_gcm.txt", {229, 87}},
     {&gmac_mac, "wycheproof/aes_gmac.txt", {90, 324}},
-    {&ccm, "cavp/ccm/DVPT128.txt", {80, 160}},
-    {&ccm, "cavp/ccm/DVPT192.txt", {80, 160}},
-    {&ccm, "cavp/ccm/DVPT256.txt", {80, 160}},
-    {&ccm, "cavp/ccm/VADT128.txt", {330}},
-    {&ccm, "cavp/ccm/VADT192.txt", {330}},
-    {&ccm, "cavp/ccm/VADT256.txt", {330}},
-    {&ccm, "cavp/ccm/VNT128.txt", {70}},
-    {&ccm, "cavp/ccm/VNT192.txt", {70}},
-    {&ccm, "cavp/ccm/VNT256.txt", {70}},
-    {&ccm, "cavp/ccm/VPT128.txt", {250}},
-    {&ccm, "cavp/ccm/VPT192.txt", {250}},
-    {&ccm, "cavp/ccm/VPT256.txt", {250}},
-    {&ccm, "cavp/ccm/VTT128.txt", {70}},
-    {&ccm, "cavp/ccm/VTT192.txt", {70}},
-    {&ccm, "cavp/ccm/VTT256.txt", {70}},
+    {&ccm, "cavp/ccm/DVPT*.txt", {80, 160}},
+    {&ccm, "cavp/ccm/VADT*.txt", {330}},
+    {&ccm, "cavp/ccm/VNT*.txt", {70}},
+    {&ccm, "cavp/ccm/VPT*.txt", {250}},
+    {&ccm, "cavp/ccm/VTT*.txt", {70}},
     {&ccm, "wycheproof/aes_ccm.txt", {405, 147}},
     {&ocb, "rfc7253/appendix-a.txt", {16}},
     {&ocb, "rfc7253/nonce-104.txt", {16}},
@@ -363,34 +297,16 @@ static const struct vector_file {
     {&cbc_cs1, "rfc3962/cts.txt", {6}},
     {&cbc_cs2, "rfc3962/cts.txt", {6}},
     {&cbc_cs3, "rfc3962/cts.txt", {6}},
-    {&cmac, "sp800-38b/cmac-128.txt", {4}},
-    {&cmac, "sp800-38b/cmac-192.txt", {4}},
-    {&cmac, "sp800-38b/cmac-256.txt", {4}},
+    {&cmac, "sp800-38b/cmac-*.txt", {4}},
     {&cmac, "wycheproof/aes_cmac.txt", {63, 248}},
-    {&kw, "cavp/kw/KW_AE_128.txt", {500}},
-    {&kw, "cavp/kw/KW_AE_192.txt", {500}},
-    {&kw, "cavp/kw/KW_AE_256.txt", {500}},
-    {&kw, "cavp/kw/KW_AD_128.txt", {400, 100}},
-    {&kw, "cavp/kw/KW_AD_192.txt", {400, 100}},
-    {&kw, "cavp/kw/KW_AD_256.txt", {400, 100}},
-    {&kw_inv, "cavp/kw/KW_AE_128_inv.txt", {500}},
-    {&kw_inv, "cavp/kw/KW_AE_192_inv.txt", {500}},
-    {&kw_inv, "cavp/kw/KW_AE_256_inv.txt", {500}},
-    {&kw_inv, "cavp/kw/KW_AD_128_inv.txt", {400, 100}},
-    {&kw_inv, "cavp/kw/KW_AD_192_inv.txt", {400, 100}},
-    {&kw_inv, "cavp/kw/KW_AD_256_inv.txt", {400, 100}},
-    {&kwp, "cavp/kw/KWP_AE_128.txt", {500}},
-    {&kwp, "cavp/kw/KWP_AE_192.txt", {500}},
-    {&kwp, "cavp/kw/KWP_AE_256.txt", {500}},
-    {&kwp, "cavp/kw/KWP_AD_128.txt", {400, 100}},
-    {&kwp, "cavp/kw/KWP_AD_192.txt", {400, 100}},
-    {&kwp, "cavp/kw/KWP_AD_256.txt", {400, 100}},
-    {&kwp_inv, "cavp/kw/KWP_AE_128_inv.txt", {500}},
-    {&kwp_inv, "cavp/kw/KWP_AE_192_inv.txt", {500}},
-    {&kwp_inv, "cavp/kw/KWP_AE_256_inv.txt", {500}},
-    {&kwp_inv, "cavp/kw/KWP_AD_128_inv.txt", {400, 100}},
-    {&kwp_inv, "cavp/kw/KWP_AD_192_inv.txt", {400, 100}},
-    {&kwp_inv, "cavp/kw/KWP_AD_256_inv.txt", {400, 100}},
+    {&kw, "cavp/kw/KW_AE_*.txt", {500}},
+    {&kw, "cavp/kw/KW_AD_*.txt", {400, 100}},
+    {&kw_inv, "cavp/kw/KW_AE_*_inv.txt", {500}},
+    {&kw_inv, "cavp/kw/KW_AD_*_inv.txt", {400, 100}},
+    {&kwp, "cavp/kw/KWP_AE_*.txt", {500}},
+    {&kwp, "cavp/kw/KWP_AD_*.txt", {400, 100}},
+    {&kwp_inv, "cavp/kw/KWP_AE_*_inv.txt", {500}},
+    {&kwp_inv, "cavp/kw/KWP_AD_*_inv.txt", {400, 100}},
     {&kw, "rfc3394/kw.txt", {6}},
     {&kwp, "rfc5649/kwp.txt", {129}},
     {&kw, "wycheproof/aes_wrap.txt", {36, 129}},
@@ -403,17 +319,12 @@ static const struct vector_file {
 static unsigned long operations;
 static struct tap_random rng;
 
-static bool is_mac(const struct algorithm *a)
-{
-    return a->aead == NULL && a->open == NULL;
-}
-
 static enum tr_status run(const struct algorithm *a, const struct tr_backend *b,
                           const struct test_case *c, bool decrypt, struct result *r)
 {
     operations++;
     return a->aead != NULL ? aead_crypt(a->aead, b, c, decrypt, r)
-                           : (decrypt ? a->open : a->seal)(b, c, r);
+                           : a->crypt(b, c, decrypt, a->variant, r);
 }
 
 static bool differs(const struct result *r, const struct test_case *c)
@@ -432,7 +343,7 @@ static bool run_valid(const struct algorithm *a, const struct tr_backend *b,
         good = run(a, b, c, false, &r) == TR_OK && r.len == c->ct.len &&
                tap_same(r.text, c->ct.data, r.len) && tap_same(r.tag, c->tag.data, c->tag.len);
     }
-    if (is_mac(a) || !good)
+    if (a->is_mac || !good)
         return good;
     return run(a, b, c, true, &r) == TR_OK &&
            (!c->pt_is_known || (r.len == c->pt.len && tap_same(r.text, c->pt.data, r.len)));
@@ -456,7 +367,7 @@ static bool run_invalid(const struct algorithm *a, const struct tr_backend *b,
         r.len = 0;
         good = run(a, b, c, false, &r) != TR_OK || differs(&r, c);
     }
-    if (is_mac(a))
+    if (a->is_mac)
         return good;
     memset(&r, UNTOUCHED, sizeof(r));
     return run(a, b, c, true, &r) != TR_OK && nothing_released(&r) && good;
@@ -476,7 +387,7 @@ static bool run_case(const struct algorithm *a, const struct tr_backend *b,
 
 /* Runs each case, or with TENROUNDS_STRIDE a random choice of them, with every backend that this
  * processor has. */
-static void run_file(const struct vector_file *f, FILE *in)
+static void run_file(const struct vector_file *f, const char *path, FILE *in)
 {
     static struct test_case c;
     const struct tr_backend *backends[TR_MAX_BACKENDS];
@@ -501,7 +412,7 @@ static void run_file(const struct vector_file *f, FILE *in)
         tap_ok(failed[k] == 0 && *error == '\0' && memcmp(n, f->expected, sizeof(n)) == 0,
                "%s: %s, %s: %u valid, %u invalid, %u skipped (no whole number of bytes); expected "
                "%u, %u, %u",
-               tr_backend_name(backends[k]), f->algorithm->name, f->path, n[0], n[1], n[2],
+               tr_backend_name(backends[k]), f->algorithm->name, path, n[0], n[1], n[2],
                f->expected[0], f->expected[1], f->expected[2]);
 }
 
@@ -547,26 +458,46 @@ static void test_reader(void)
            "the reader accepts well-formed lines");
 }
 
+static size_t sizes_of(const struct vector_file *f)
+{
+    return strchr(f->path, '*') != NULL ? 3 : 1;
+}
+
+/* Runs the file for one key size, if there is one for each. */
+static void open_file(const char *directory, const struct vector_file *f, size_t size)
+{
+    char path[4096];
+    const char *star = strchr(f->path, '*');
+    if (star == NULL)
+        snprintf(path, sizeof(path), "%s/%s", directory, f->path);
+    else
+        snprintf(path, sizeof(path), "%s/%.*s%zu%s", directory, (int)(star - f->path), f->path,
+                 8 * key_lengths[size], star + 1);
+    FILE *in = fopen(path, "r");
+    for (unsigned k = 0; in == NULL && k < backend_count(); k++)
+        tap_ok(false, "%s cannot be opened", path);
+    if (in == NULL)
+        return;
+    run_file(f, path + strlen(directory) + 1, in);
+    fclose(in);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
         fprintf(stderr, "usage: mode_vectors DIRECTORY\n");
         return 2;
     }
+    unsigned n = 0;
     rng = tap_random(0);
-    tap_plan(2 + (unsigned)FILES * backend_count());
+    for (size_t i = 0; i < FILES; i++)
+        n += (unsigned)sizes_of(&files[i]);
+    tap_plan(2 + n * backend_count());
     test_reader();
     for (size_t i = 0; i < FILES; i++) {
-        char path[4096];
-        snprintf(path, sizeof(path), "%s/%s", argv[1], files[i].path);
-        FILE *in = fopen(path, "r");
-        for (unsigned k = 0; in == NULL && k < backend_count(); k++)
-            tap_ok(false, "%s cannot be opened", path);
-        if (in == NULL)
-            continue;
-        run_file(&files[i], in);
-        fclose(in);
+        for (size_t size = 0; size < sizes_of(&files[i]); size++)
+            open_file(argv[1], &files[i], size);
     }
-    tap_diag("%zu files, %lu calls", FILES, operations);
+    tap_diag("%u files, %lu calls", n, operations);
     return tap_done();
 }
