@@ -31,9 +31,9 @@ struct tr_steps {
     struct skcipher_walk walk; /* used if `walks` is set */
 };
 
-/* Returns the address of `len` bytes at offset `skip` of a scatterlist, or NULL if these bytes are
- * not all in one entry and one page. With CONFIG_HIGHMEM, always returns NULL, because a page may
- * then have no permanent address. */
+/* Returns the address of `len` bytes at offset `skip` of a scatterlist. Returns NULL if these bytes
+ * are not all in one entry and one page. With CONFIG_HIGHMEM, always returns NULL, because a page
+ * may then have no permanent address. */
 static inline u8 *tr_within_page(struct scatterlist *sg, unsigned int skip, unsigned int len)
 {
     unsigned int offset;

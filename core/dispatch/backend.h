@@ -146,8 +146,8 @@ typedef enum tr_status tr_cfb_fn(const struct tr_aes_key *key, uint8_t iv[TR_BLO
  * Seals or opens a message of GCM, with the arguments of tr_gcm_seal() and tr_gcm_open(). Opening
  * does not write the tag.
  *
- * Function i of a table takes data of 16 i + 1 to 16 i + 16 bytes, for which the key has the powers
- * of H (short_len of struct tr_ghash_key). tr_gcm_seal() and tr_gcm_open() check only this, and
+ * Function i of a table takes data of 16 i + 1 to 16 i + 16 bytes. The key has enough powers of H
+ * for them (short_len of struct tr_ghash_key). tr_gcm_seal() and tr_gcm_open() check only this, and
  * jump to the function. With another check, gcc 12 loads and stores all arguments on the stack, 18
  * of 60 instructions. The function checks the arguments, and leaves a message that it cannot
  * process to tr_gcm_seal_any() or tr_gcm_open_any() (modes/gcm_message.c). Among them are those

@@ -397,6 +397,10 @@ TR_API enum tr_status tr_xts_decrypt_units(const struct tr_xts_key *key, const u
  * The output of a job (`out`, `iv`, `tag`) must not overlap what another job reads or writes. Jobs
  * may share inputs and keys. The call checks all jobs before it writes anything, and returns the
  * first error. The number of jobs, `count`, may be 0.
+ *
+ * Opening returns TR_ERR_TAG if any tag does not match. The field `status` of each job then says
+ * whether the tag of that job matched. The output of a job that failed holds zeros. The outputs of
+ * all other jobs are valid.
  */
 
 /*
@@ -497,11 +501,8 @@ TR_API enum tr_status tr_gcm_check(struct tr_gcm *gcm, const uint8_t *tag,
 TR_API void tr_gcm_rebind(struct tr_gcm *gcm, const struct tr_gcm_key *key);
 
 /*
- * Many GCM messages: see "Multi-buffer calls" above for what all calls of many jobs share. Opening
- * returns TR_ERR_TAG if any tag does not match. The field `status` of each job then says whether
- * the tag of that job matched. The output of a job that failed holds zeros. The outputs of all
- * other jobs are valid. The output of a job must not overlap its own IV or AAD, because the call
- * may read AAD last.
+ * Many GCM messages: see "Multi-buffer calls" above for what all calls of many jobs share. The
+ * output of a job must not overlap its own IV or AAD, because the call may read AAD last.
  *
  * GCM is not serial, so only short messages gain: rows of a table, pages, packets of a stream. Only
  * runs of at least 8 adjacent jobs gain. Their keys are one, or several of one size with data of at
@@ -562,9 +563,7 @@ TR_API enum tr_status tr_ccm_tag(struct tr_ccm *ccm, uint8_t *tag) TR_MUST_CHECK
 TR_API enum tr_status tr_ccm_check(struct tr_ccm *ccm, const uint8_t *tag) TR_MUST_CHECK;
 TR_API void tr_ccm_rebind(struct tr_ccm *ccm, const struct tr_ccm_key *key);
 
-/* Multi-buffer CCM: see "Multi-buffer calls" above. Opening returns TR_ERR_TAG if any tag does not
- * match. The field `status` of each job then says whether the tag of that job matched. The output
- * of a job that failed holds zeros. The outputs of all other jobs are valid. */
+/* Multi-buffer CCM: see "Multi-buffer calls" above. */
 struct tr_ccm_job {
     const struct tr_ccm_key *key;
     const uint8_t *nonce;

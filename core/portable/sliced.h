@@ -31,8 +31,8 @@
 
 #define SLICED_CONSTANT 0x63u
 
-/* Swaps the bits of y that mask selects with the bits of x that mask << n selects, for every pair
- * of words x and y whose indices differ by n. */
+/* For every pair of words x and y whose indices differ by n, swaps bits: those of y that mask
+ * selects with those of x that mask << n selects. */
 #define SLICED_SWAP(T, q, mask, n)                                                                 \
     UNROLL                                                                                         \
     for (unsigned i = 0; i < 8; i++) {                                                             \
@@ -152,9 +152,9 @@ TR_INLINE TR_TARGET void sliced_mix_columns(WORD q[8], unsigned r)
     q[7] ^= below;
 }
 
-/* InvMixColumns is MixColumns after a product with the circulant matrix of {5, 0, 4, 0}. The code
- * computes this product, 5 a0 ^ 4 a2, as a0 ^ 4 t with t = a0 ^ a2, where a2 is two rows after
- * a0. */
+/* InvMixColumns is MixColumns after a product with the circulant matrix of {5, 0, 4, 0}. Let a2
+ * be the row two after a0, and t = a0 ^ a2. The code computes this product, 5 a0 ^ 4 a2, as
+ * a0 ^ 4 t. */
 TR_INLINE TR_TARGET void sliced_inv_mix_columns(WORD q[8], unsigned r)
 {
     WORD t[8];

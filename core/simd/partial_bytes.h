@@ -5,11 +5,11 @@
  * 0 to 16 bytes, of which 0 may have any address. Loads set the other bytes to 0. The functions
  * access no memory of the caller beyond these bytes.
  *
- * With masks (V_MASKED), each is one masked access, except in two cases. If the number of bytes is a
- * multiple of 16, the functions use whole blocks, so that a store is forwarded to a later load. If
- * the register extends beyond the page of its first byte, they access the bytes in pieces. A masked
- * access takes a microcode assist if masked-off bytes are in an unmapped page: 90 to 310 ns (Zen 4,
- * docs/tuning/gcm.md).
+ * With masks (V_MASKED), each is one masked access, except in two cases. If the number of bytes is
+ * a multiple of 16, the functions use whole blocks, so that a store is forwarded to a later load.
+ * If the register extends beyond the page of its first byte, they access the bytes in pieces. A
+ * masked access takes a microcode assist if masked-off bytes are in an unmapped page: 90 to 310 ns
+ * (Zen 4, docs/tuning/gcm.md).
  */
 #ifndef TR_SIMD_PARTIAL_BYTES_H
 #define TR_SIMD_PARTIAL_BYTES_H

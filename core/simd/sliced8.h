@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Bitsliced AES of eight blocks in vectors of 16 bytes. Bit k of byte i of word b is bit b of byte
- * i of block k, so slicing moves no bytes, and a shuffle moves the rows of all eight blocks.
+ * i of block k. So slicing moves no bytes, and a shuffle moves the rows of all eight blocks.
  *
  * ShiftRows takes no operation. Let S be ShiftRows. After round r, the words hold S^-r of the
  * state. MixColumns of round r then becomes S^-r MixColumns S^r, and its row moves become other

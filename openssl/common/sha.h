@@ -27,8 +27,8 @@ struct trossl_interleaved {
     const uint8_t *hashed;
 };
 
-/* Hashes 64 * n bytes at b->hashed, interleaved with AES-CBC encryption of 64 * n bytes at b->in,
- * under a key of 128 or 256 bits. Processes 1 or 2 independent records (`records`). */
+/* Hashes 64 * n bytes at b->hashed, interleaved with AES-CBC encryption of 64 * n bytes at b->in.
+ * The key has 128 or 256 bits. Processes 1 or 2 independent records (`records`). */
 typedef void trossl_cbc_interleaved_fn(const struct tr_aes_key *key,
                                        const struct trossl_interleaved *b, unsigned records,
                                        size_t n);

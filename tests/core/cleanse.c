@@ -35,8 +35,8 @@ static uint8_t stack[256 * 1024] __attribute__((aligned(64)));
 static ucontext_t test_context, function_context;
 
 /* Puts the secret into `local`. The empty asm statement makes the compiler assume that `local` is
- * read. The secret lies at the low end of `local`, because code that runs between the return and
- * the search overwrites the highest addresses of the separate stack. */
+ * read. The secret lies at the low end of `local`: code that runs between the return and the search
+ * overwrites the highest addresses of the separate stack. */
 #define ROOM 1024
 #define KEEP_SECRET(local)                                                                         \
     memcpy(local, secret, SECRET);                                                                 \

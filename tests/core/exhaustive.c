@@ -13,8 +13,8 @@
  *   of H. The code consists of XOR, shifts, shuffles and carry-less products of a block and a power
  *   of H. So the hash and the code's result are both bilinear in the block and the power. Two
  *   bilinear maps are equal if they agree on a basis of each space. For each exponent k, the test
- *   takes the 128 unit vectors as the block, and subkeys whose powers H^k span GF(2)^128 (it checks
- *   this by elimination). Messages of 1 to 36 blocks use all powers that a key stores. Both kinds
+ *   takes the 128 unit vectors as the block, and subkeys whose powers H^k span GF(2)^128. It checks
+ *   this by elimination. Messages of 1 to 36 blocks use all powers that a key stores. Both kinds
  *   of reduction occur: of one product, and of the XOR of several. POLYVAL is tested in the same
  *   way, with the byte-reversed blocks (RFC 8452 appendix A). Under some subkeys, every backend
  *   also hashes 100 blocks.
@@ -327,7 +327,7 @@ static struct element tag_of(const struct tr_gcm_key *key, const uint8_t *data, 
 }
 
 /* Whether the tag of n blocks of ciphertext changes by x^i * H^(n + 1 - place) if bit i of block
- * `place`, counted from 0, changes. The exponent includes 1 for the length block, which follows the
+ * `place` changes. The number of the first block is 0. The exponent includes 1 for the length block, which follows the
  * ciphertext. */
 static bool gcm_is_linear(const struct tr_gcm_key *key, struct element h, size_t n, bool streaming)
 {

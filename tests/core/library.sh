@@ -75,8 +75,8 @@ tr_backend_by_name tr_backend_features tr_backend_selected tr_backend_self_test 
 tr_feature_name tr_mask_parse tr_select tr_tuning_at tr_tuning_selected tr_version
 tr_cipher_room tr_xts_keys_equal
 END
-# The table of modes (aead.h) makes names of functions, so this reads what the preprocessor gives,
-# without the lines of headers of the core, which declare all functions.
+# The table of modes (aead.h) makes names of functions, so this reads what the preprocessor gives.
+# It skips the lines of the core's headers, which declare all functions.
 for test in contract.c many.c; do
     $cc -E -I "$here/../../core" -I "$include" "$here/$test" |
         awk -v "here=$here/" '/^# [0-9]/ { ours = index($3, "\"" here) == 1 && $3 !~ /\.\.\// } ours' |

@@ -44,7 +44,7 @@ static bool gcm_length(const struct tr_backend *b)
 }
 #endif
 
-/* Whether CCM refuses exactly the messages that are too long for their length field, which has
+/* Whether CCM refuses exactly the messages that are too long for their length field. The field has
  * 15 - n bytes for a nonce of n bytes. */
 static bool ccm_length(const struct tr_backend *b)
 {
@@ -287,8 +287,8 @@ static bool after_final(const struct tr_backend *b)
 
 /* ---- Counters, and long calls, against bitslice ---- */
 
-/* Whether CTR equals bitslice if the low 32, 40, 48, 56 or 64 bits of the counter wrap within a
- * long call, or at the end of a short one. */
+/* Whether CTR equals bitslice if the low 32, 40, 48, 56 or 64 bits of the counter wrap. They wrap
+ * within a long call, or at the end of a short one. */
 static bool counters(const struct tr_backend *b)
 {
     const struct tr_aes_key key = key_for(b, raw, 16), plain = key_for(&tr_bitslice, raw, 16);

@@ -44,8 +44,8 @@ static bool one_run(const struct tr_xts_key *key, size_t len, size_t units, bool
 
 static void test_runs(const struct tr_backend *b)
 {
-    /* For data units of 512, 1024, 1536 or 2048 bytes, one bulk operation processes up to 16 of
-     * them, if the backend has it (TR_OP_XTS_ENC_UNITS, TR_OP_XTS_DEC_UNITS). */
+    /* Some backends have bulk operations for up to 16 data units of 512, 1024, 1536 or 2048 bytes
+     * (TR_OP_XTS_ENC_UNITS, TR_OP_XTS_DEC_UNITS). */
     static const size_t lengths[] = {16, 31, 100, 512, 520, 1024, 1350, 1536, 2048, 2560, 4096};
     enum { LENGTHS = sizeof(lengths) / sizeof(*lengths) };
     unsigned runs = 0, right = 0;

@@ -16,7 +16,7 @@
  *
  * For a record, BYTES counts its data and, in TLS 1.3, its type (RFC 8446 section 5.2). For a
  * datagram, BYTES counts the 8 bytes of the IV, the headers of IPv4 and UDP, the data, and the
- * trailer, which ends at a multiple of 4 bytes (RFC 4303 section 2.4).
+ * trailer. The trailer ends at a multiple of 4 bytes (RFC 4303 section 2.4).
  */
 #define _GNU_SOURCE /* setns */
 #include <arpa/inet.h>

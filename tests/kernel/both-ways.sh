@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-# The chart of `tenrounds trace --kernel` for a program that encrypts the same data in user space, by
-# our provider, and in the kernel, by AF_ALG: one way stands below the other, with the same bytes.
+# A program encrypts the same data in user space, by our provider, and in the kernel, by AF_ALG. In
+# the chart of `tenrounds trace --kernel`, one way stands below the other, with the same bytes.
 # guest: traced
 # modules: aesni-intel algif_skcipher
 # programs: bpftrace BUILD/dist/bin/tenrounds BUILD/dist/lib/ossl-modules/tenrounds.so

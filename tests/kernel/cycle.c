@@ -3,7 +3,7 @@
  * the number of failed loads and unloads, and how often the kernel refused to unload the module
  * because it was in use. After a refusal the program tries again. On a busy machine, the processes
  * that use the module may seldom run, so that refusals are rare. If there are fewer than two
- * refusals after TIMES cycles, the program continues until there are two, at most for 3 * TIMES
+ * refusals after TIMES cycles, the program continues until there are two. It ends after 3 * TIMES
  * cycles in all. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-# Compares what `tenrounds trace --kernel` counts with what a program says that made random requests,
-# while the driver changes, and with the sectors that dm-crypt reads.
+# A program makes random requests while the driver changes, and dm-crypt reads sectors. Compares what
+# `tenrounds trace --kernel` counts with what the program says, and with the sectors.
 # guest: traced
 # modules: aesni-intel algif_skcipher algif_aead algif_hash aes_generic cbc gcm ctr cmac brd dm-crypt xts
 # programs: BUILD/dist/bin/tenrounds bpftrace dmsetup

@@ -11,9 +11,9 @@
  *
  * The program omits cases that the kernel's interface cannot express. In GCM, the IV must have 12
  * bytes, and the tag 4, 8 or 12 to 16 bytes. In XTS, a data unit must be whole bytes. For rfc4106,
- * the program uses the GCM cases with 8 or 12 bytes of AAD, an IV of 12 bytes, and a tag of 8, 12
- * or 16 bytes. In CMAC, the tag must have 16 bytes. An invalid case of CMAC passes if the driver's
- * tag differs, because the kernel does not compare tags.
+ * the IV must have 12 bytes, the AAD 8 or 12, and the tag 8, 12 or 16. In CMAC, the tag must have
+ * 16 bytes. An invalid case of CMAC passes if the driver's tag differs, because the kernel does not
+ * compare tags.
  */
 #include "afalg.h"
 

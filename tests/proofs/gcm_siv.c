@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Proves that GCM-SIV's one-shot calls (core/modes/gcm_siv.c) return the documented error without a
- * key and for output that begins inside the input, and then write neither output nor tag.
- * AAD and data have up to LONGEST bytes.
+ * key, and for output that begins inside the input. They then write neither output nor tag. AAD and
+ * data have up to LONGEST bytes.
  *
  * The proof detects this mutation: tr_gcm_siv_start() does not check whether the key is set.
  *

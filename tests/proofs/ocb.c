@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Proves that OCB's one-shot calls (core/modes/ocb.c) refuse wrong arguments: they return the
- * documented error and write neither output nor tag. The wrong arguments are a missing key,
- * output that begins inside the input, and a nonce or a tag that is empty or one byte too long. AAD
- * and data have up to LONGEST bytes.
+ * documented error and write neither output nor tag. The wrong arguments are a missing key, output
+ * that begins inside the input, and a nonce or tag of no bytes or of one byte too many. AAD and
+ * data have up to LONGEST bytes.
  *
  * The proof detects this mutation: tr_ocb_start() returns TR_ERR_LENGTH for a wrong nonce. If a
  * call continues after a wrong argument, the proof fails by exceeding its time limit.

@@ -2,8 +2,8 @@
 /*
  * Proves the code for padding and MAC of TLS records (openssl/provider/tls_record.c): it stays
  * within the record and the MAC, and finds the same payload length and MAC as the simple code
- * of open_one(). The proofs cover all contents of records of 32 or 48 bytes with MACs of 0, 20 or
- * 32 bytes, in SSL 3.0, TLS 1.0 and TLS 1.2. The errors are proved for all lengths and versions.
+ * of open_one(). The proofs cover SSL 3.0, TLS 1.0 and TLS 1.2, with all contents of records of 32
+ * or 48 bytes and MACs of 0, 20 or 32. The errors are proved for all lengths and versions.
  *
  * proof_open_tls1 detects this mutation: `last + 2 + mac_size` for `last + 1 + mac_size` in
  * tls_padding_of().
