@@ -99,7 +99,7 @@ TR_INLINE TR_TARGET V folded_power(V h)
     return v_xor(v_swap_halves(h), v_clmul_ll(h, v_low_halves(0xc200000000000000)));
 }
 
-/* Adds a * h, where `down` is folded_power(h). This and the rest of the reduction are seven
+/* Adds a * h, where `down` is folded_power(h). This and the rest of the reduction are nine
  * operations for a product, where Karatsuba and a whole reduction are 15. */
 TR_INLINE TR_TARGET void multiply_add_folded(struct folded *p, V a, V h, V down)
 {
