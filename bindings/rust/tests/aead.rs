@@ -289,8 +289,10 @@ fn threads_share_a_key() {
             }
         };
         let all = &all;
+        // Joins each: ThreadSanitizer does not see the end of a scope (scripts/rust-sanitized).
         std::thread::scope(|threads| {
-            (0..4).for_each(|i| drop(threads.spawn(move || all(i))));
+            let running = [0, 1, 2, 3].map(|i| threads.spawn(move || all(i)));
+            running.into_iter().for_each(|thread| thread.join().unwrap());
         });
     }
 }
