@@ -94,6 +94,7 @@ V_OPERATION(V, v_counters32, (uint64_t low, uint64_t high), v_counters64(low, hi
 V_OPERATION(V, v_and, (V a, V b), vandq_u8(a, b))
 #define v_shift_left64(x, n)      vreinterpretq_u8_u64(vshlq_n_u64(vreinterpretq_u64_u8(x), (int)(n)))
 #define v_shift_right64(x, n)     vreinterpretq_u8_u64(vshrq_n_u64(vreinterpretq_u64_u8(x), (int)(n)))
+#define v_shift_bytes_left(x, n)  vextq_u8(v_zero(), (x), 16 - (n))
 #define v_shift_bytes_right(x, n) vextq_u8((x), v_zero(), (n))
 #define v_low_to_high(x)          vextq_u8(v_zero(), (x), 8)
 
@@ -145,6 +146,6 @@ V_OPERATION(B, b_select_bytes, (B x, B indices), vqtbl1q_u8(x, indices))
 V_OPERATION(V, b_sub_columns, (B x, uint32_t rcon),
             v_xor(v_aese(x, v_zero()), vreinterpretq_u8_u32(vdupq_n_u32(rcon))))
 V_OPERATION(B, b_inv_mix_columns, (B x), vaesimcq_u8(x))
-#define b_shift_bytes_left(x, n) vextq_u8(v_zero(), (x), 16 - (n))
+#define b_shift_bytes_left(x, n) v_shift_bytes_left((x), (n))
 
 #endif

@@ -121,9 +121,10 @@ typedef enum tr_status tr_blocks_fn(const struct tr_aes_key *key, uint8_t *out, 
 /* The longest call with functions of its own, in blocks. */
 #define TR_FEW 4u
 
-/* Processes a data unit of XTS of at least 16 and less than TR_XTS_UNIT_END bytes. The caller has
- * checked the arguments. They are the arguments of tr_xts_encrypt(), so that tr_xts_encrypt() can
- * end with a jump to this function. Returns TR_OK. */
+/* Processes a data unit of XTS of at least 16 bytes. The caller has checked the arguments. They are
+ * the arguments of tr_xts_encrypt(), so that tr_xts_encrypt() can end with a jump to this function.
+ * Returns TR_OK. From TR_XTS_UNIT_END bytes on, bulk operations are faster, unless carry-less
+ * multiplication has a port of its own. */
 #define TR_XTS_UNIT_END 2048u
 typedef enum tr_status tr_xts_unit_fn(const struct tr_xts_key *x, const uint8_t unit[TR_BLOCK],
                                       uint8_t *out, const uint8_t *in, size_t len);

@@ -3,6 +3,7 @@
  * Without them it uses ECB, and XORs the tweaks before and after ECB. */
 #include "modes/xts.h"
 
+#include "dispatch/tuning.h"
 #include "partial_block.h"
 
 /* The longest data unit in bytes: 2^20 blocks (IEEE 1619 section 5.1). */
@@ -186,7 +187,7 @@ xts_decrypt_by_operations(const struct tr_xts_key *x, const uint8_t unit[16], ui
     return by_operations(x, unit, out, in, len, 1);
 }
 
-/* Encrypts or decrypts one data unit. A short data unit goes straight to the backend's function for
+/* Encrypts or decrypts one data unit. A short data unit, and on Intel any, goes straight to the backend's function for
  * whole data units, without tr_bulk(). Calls of few blocks avoid tr_bulk(), too (modes.h). */
 TR_INLINE enum tr_status crypt(const struct tr_xts_key *x, const uint8_t unit[16], uint8_t *out,
                                const uint8_t *in, size_t len, int decrypt)
@@ -198,7 +199,7 @@ TR_INLINE enum tr_status crypt(const struct tr_xts_key *x, const uint8_t unit[16
     if (tr_bad_overlap(out, in, len))
         return TR_ERR_OVERLAP;
     tr_xts_unit_fn *whole = tr_whole_calls(&x->data)->xts_unit[decrypt];
-    if (len < TR_XTS_UNIT_END && whole != NULL) {
+    if (whole != NULL && (len < TR_XTS_UNIT_END || tr_tuning()->separate_clmul)) {
         TR_PROBE_BULK(decrypt ? TR_OP_XTS_DECRYPT : TR_OP_XTS_ENCRYPT, x->data.backend->name, len);
         return whole(x, unit, out, in, len);
     }

@@ -116,8 +116,8 @@
  *       v_shift_left64() for a block [alu]
  *   b_equal(a, b)
  *       whether all bytes are equal [slow]
- *   v_shift_bytes_right(x, n)
- *       each lane by the constant n bytes, towards its low half
+ *   v_shift_bytes_left(x, n), v_shift_bytes_right(x, n)
+ *       each lane by the constant n bytes, towards its high half or its low half
  *   v_low_to_high(x)
  *       low halves moved to the high ones, zeros in the low [shuffle]
  *   v_swap_halves(x)

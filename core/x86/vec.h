@@ -58,6 +58,7 @@ V_OPERATION(V, v_unpack_high, (V a, V b), MM(unpackhi_epi64)(a, b))
 #define v_clmul_hh(a, b)          MM_EACH(clmulepi64)((a), (b), 0x11)
 #define v_shift_left64(x, n)      MM(slli_epi64)((x), (n))
 #define v_shift_right64(x, n)     MM(srli_epi64)((x), (n))
+#define v_shift_bytes_left(x, n)  MM_EACH(bslli)((x), (n))
 #define v_shift_bytes_right(x, n) MM_EACH(bsrli)((x), (n))
 #define v_low_to_high(x)          MM_EACH(bslli)((x), 8)
 

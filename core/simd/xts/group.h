@@ -4,8 +4,9 @@
  * xts/long.h and xts/ring.h.
  *
  * Each tweak is the previous one times x in GF(2^128) modulo x^128 + x^7 + x^2 + x + 1. The first
- * byte has the lowest powers of x. All tweaks of a group are computed from its first one, so that
- * each waits for only one multiplication.
+ * byte has the lowest powers of x. The tweaks of a first or a last group are computed from its first
+ * one, so that each waits for only one multiplication. Between them, each tweak is the one of the
+ * group before times x^GROUP.
  */
 #ifndef TR_SIMD_XTS_GROUP_H
 #define TR_SIMD_XTS_GROUP_H
@@ -37,6 +38,28 @@ TR_INLINE TR_TARGET void xts_enter(V x[IN_FLIGHT], const V tweak[IN_FLIGHT], con
     UNROLL
     for (unsigned j = 0; j < IN_FLIGHT; j++)
         x[j] = v_xor3(keys, tweak[j], v_load(r->in + (size_t)j * VBYTES));
+}
+
+/* Returns t times x^(8 n) in each lane, for a constant n from 1 to 8. On Intel's 512-bit registers,
+ * shifts of bytes leave the port of AES to the rounds; other shifts take its issue slots. */
+#define TIMES_X8(t, n)                                                                             \
+    v_xor(v_shift_bytes_left((t), (n)),                                                            \
+          v_clmul_ll(v_shift_bytes_right((t), 16 - (n)), v_low_halves(0x87)))
+
+/* Returns t times x^GROUP in each lane. 32-bit code has groups of four blocks in XMM. */
+#if GROUP % 8 == 0
+#    define TIMES_X_GROUP(t) TIMES_X8(t, GROUP / 8)
+#else
+#    define TIMES_X_GROUP(t) TIMES_X(t, v_swap_halves(t), GROUP)
+#endif
+
+/* Stores the tweaks of a group, of which `first` is that of the first block. */
+TR_INLINE TR_TARGET void xts_tweaks(V tweak[IN_FLIGHT], B first)
+{
+    V t = v_broadcast(first), swapped = v_swap_halves(t);
+    UNROLL
+    for (unsigned j = 0; j < IN_FLIGHT; j++)
+        tweak[j] = times_x(t, swapped, j * VBLOCKS);
 }
 
 /* Does the last round of u vectors, and stores them. The last vector has only `part` blocks, unless

@@ -24,7 +24,7 @@
 #include "simd/xts/group.h"
 
 #define XTS_RING_BLOCKS 64u
-/* Shortest call, in blocks. The first 64 tweaks need times_x(); later tweaks are cheaper. */
+/* Shortest call, in blocks. The first 64 tweaks take one more operation each. */
 #define XTS_RING_FROM   (XTS_RING_BLOCKS + GROUP)
 
 /*
@@ -76,10 +76,10 @@ TR_INLINE TR_TARGET B xts_ring(struct bulk *run, size_t *blocks, int decrypt, B 
     struct xts_ring ring;
     struct bulk r = *run;
     size_t left = *blocks;
-    V first = v_broadcast(t), swapped = v_swap_halves(first);
+    xts_tweaks(ring.tweak, t);
     UNROLL
-    for (unsigned j = 0; j < XTS_RING_BLOCKS / VBLOCKS; j++)
-        ring.tweak[j] = times_x(first, swapped, j * VBLOCKS);
+    for (unsigned j = IN_FLIGHT; j < XTS_RING_BLOCKS / VBLOCKS; j++)
+        ring.tweak[j] = TIMES_X_GROUP(ring.tweak[j - IN_FLIGHT]);
     V *at = ring.tweak;
     for (; left > GROUP; left -= GROUP) {
         xts_ring_group(&r, at, decrypt);

@@ -28,7 +28,7 @@ struct xts_scalar {
 };
 
 /* The tweaks of two groups, XORed with the first round key. */
-struct xts_tweaks {
+struct xts_stored {
     uint8_t group[2][IN_FLIGHT][TR_BLOCK] TR_ALIGNED(16);
 };
 
@@ -48,7 +48,7 @@ _Static_assert(IN_FLIGHT < 10, "AES-128 has a round for each vector of a group")
 
 /* Computes the tweaks of the call's second group from the first block's tweak, and stores them in
  * t->group[0]. */
-TR_INLINE TR_TARGET struct xts_scalar xts_scalar_start(struct xts_tweaks *t,
+TR_INLINE TR_TARGET struct xts_scalar xts_scalar_start(struct xts_stored *t,
                                                        const uint8_t (*keys)[TR_BLOCK], B tweak)
 {
     struct xts_scalar s;
@@ -70,7 +70,7 @@ TR_INLINE TR_TARGET struct xts_scalar xts_scalar_start(struct xts_tweaks *t,
  * Processes groups until 1 to GROUP blocks remain. Returns the tweak of the next block. Each of the
  * first rounds also computes a tweak of the next group.
  */
-TR_INLINE TR_TARGET B xts_scalar_groups(struct xts_scalar s, struct xts_tweaks *t, struct bulk *r,
+TR_INLINE TR_TARGET B xts_scalar_groups(struct xts_scalar s, struct xts_stored *t, struct bulk *r,
                                         size_t *blocks, int decrypt)
 {
     const V both = v_xor(v_load(r->keys[0]), v_load(r->keys[r->rounds]));

@@ -68,7 +68,8 @@ TR_INLINE TR_TARGET void xts_unit_steal(const struct tr_aes_key *key, int decryp
  *
  *   - _steal processes the last 1 to GROUP whole blocks of a data unit and the partial block after
  *     them, as xts_last() does without a partial block;
- *   - _groups processes a data unit of more than GROUP blocks.
+ *   - _groups processes a data unit of more than GROUP blocks. If there is a partial block, it keeps
+ *     a full block for _steal.
  */
 #    define XTS_UNIT_ARGUMENTS                                                                     \
         const struct tr_xts_key *x, const uint8_t *unit, uint8_t *out, const uint8_t *in, size_t len
@@ -91,10 +92,14 @@ TR_INLINE TR_TARGET void xts_unit_steal(const struct tr_aes_key *key, int decryp
         static NOT_INLINE TR_TARGET enum tr_status V_NAME(name##_groups)(XTS_UNIT_ARGUMENTS)       \
         {                                                                                          \
             B tweak = encrypt_block(&x->tweak, b_load_halves(unit));                               \
-            struct xts s = xts_start(&x->data, out, in, tweak, decrypt);                           \
-            const size_t blocks = xts_full_groups(&s, decrypt, len / TR_BLOCK);                    \
-            return V_NAME(name##_end)(&x->data, s.bulk.out, s.bulk.in, blocks, len % TR_BLOCK,     \
-                                      v_block_0(s.tweak));                                         \
+            struct bulk r = xts_start(&x->data, out, in, decrypt);                                 \
+            const size_t rest = len % TR_BLOCK, stolen = rest != 0;                                \
+            size_t blocks = len / TR_BLOCK - stolen;                                               \
+            tweak = xts_full_groups(&r, &blocks, decrypt, tweak);                                  \
+            blocks += stolen;                                                                      \
+            if (blocks == 0)                                                                       \
+                return TR_OK;                                                                      \
+            return V_NAME(name##_end)(&x->data, r.out, r.in, blocks, rest, tweak);                 \
         }                                                                                          \
         TR_TARGET enum tr_status V_NAME(name)(XTS_UNIT_ARGUMENTS)                                  \
         {                                                                                          \

@@ -24,24 +24,10 @@
 #include "simd/xts/scalar.h"
 #include "simd/xts/units.h"
 
-struct xts {
-    struct bulk bulk;
-    /* The tweak of the group's first block in every lane, and that tweak with halves exchanged. */
-    V tweak, swapped;
-};
-
-TR_INLINE TR_TARGET void xts_tweak(struct xts *s, V tweak)
+TR_INLINE TR_TARGET struct bulk xts_start(const struct tr_aes_key *key, uint8_t *out,
+                                          const uint8_t *in, int decrypt)
 {
-    s->tweak = tweak;
-    s->swapped = v_swap_halves(tweak);
-}
-
-TR_INLINE TR_TARGET struct xts xts_start(const struct tr_aes_key *key, uint8_t *out,
-                                         const uint8_t *in, B tweak, int decrypt)
-{
-    struct xts s = {.bulk = bulk_start(key, decrypt ? key->dec : key->enc, out, in)};
-    xts_tweak(&s, v_broadcast(tweak));
-    return s;
+    return bulk_start(key, decrypt ? key->dec : key->enc, out, in);
 }
 
 /*
@@ -57,42 +43,57 @@ TR_INLINE TR_TARGET B xts_first_tweak(struct tr_xts_run *state)
     return t;
 }
 
-/* Processes u vectors. The last vector has only `part` blocks, unless `part` is 0. For `ahead`, see
- * xts_rounds(). */
-TR_INLINE TR_TARGET void xts_group(struct xts *s, int decrypt, unsigned u, unsigned part,
+/* Processes a full group with the tweaks in tweak[]. For `ahead`, see xts_rounds(). */
+TR_INLINE TR_TARGET void xts_group(struct bulk *r, const V tweak[IN_FLIGHT], int decrypt,
                                    unsigned ahead)
 {
-    struct bulk *r = &s->bulk;
+    V x[IN_FLIGHT];
+    xts_enter(x, tweak, r);
+    xts_rounds(r, x, tweak, IN_FLIGHT, 0, ahead, decrypt);
+}
+
+/* Processes u vectors, of which `first` is the first tweak in every lane. The last vector has only
+ * `part` blocks, unless `part` is 0. */
+TR_INLINE TR_TARGET void xts_alone(struct bulk *r, V first, V swapped, int decrypt, unsigned u,
+                                   unsigned part)
+{
     V x[IN_FLIGHT], tweak[IN_FLIGHT], k = first_key(r->keys);
     UNROLL
     for (unsigned j = 0; j < u; j++) {
-        tweak[j] = times_x(s->tweak, s->swapped, j * VBLOCKS);
+        tweak[j] = times_x(first, swapped, j * VBLOCKS);
         x[j] = v_xor3(k, tweak[j], load_vector(r->in + (size_t)j * VBYTES, part_of(j, u, part)));
     }
-    xts_rounds(r, x, tweak, u, part, ahead, decrypt);
+    xts_rounds(r, x, tweak, u, part, XTS_AHEAD, decrypt);
 }
 
-/* Processes full groups until 1 to GROUP blocks remain, and returns their number. The next tweak is
- * computed before a group's rounds, so that it does not wait for them. */
-TR_INLINE TR_TARGET size_t xts_full_groups(struct xts *s, int decrypt, size_t blocks)
+/* Processes the whole groups of GROUP or more blocks. Updates *blocks, and returns the next
+ * tweak. */
+TR_INLINE TR_TARGET B xts_full_groups(struct bulk *r, size_t *blocks, int decrypt, B first)
 {
-    for (; blocks > GROUP; blocks -= GROUP) {
-        V next = TIMES_X(s->tweak, s->swapped, GROUP);
-        xts_group(s, decrypt, IN_FLIGHT, 0, IN_FLIGHT);
-        xts_tweak(s, next);
+    V tweak[IN_FLIGHT];
+    xts_tweaks(tweak, first);
+    for (; *blocks >= 2 * GROUP; *blocks -= GROUP) {
+        xts_group(r, tweak, decrypt, IN_FLIGHT);
+        UNROLL
+        for (unsigned j = 0; j < IN_FLIGHT; j++)
+            tweak[j] = TIMES_X_GROUP(tweak[j]);
     }
-    return blocks;
+    V next = TIMES_X_GROUP(tweak[0]);
+    xts_group(r, tweak, decrypt, XTS_AHEAD);
+    *blocks -= GROUP;
+    return v_block_0(next);
 }
 
 /* Processes 1 to GROUP blocks, of which the first has the tweak `tweak`. */
 TR_INLINE TR_TARGET void xts_last_group(const struct tr_aes_key *key, uint8_t *out,
                                         const uint8_t *in, size_t blocks, B tweak, int decrypt)
 {
-    struct xts s = xts_start(key, out, in, tweak, decrypt);
+    struct bulk r = xts_start(key, out, in, decrypt);
+    V first = v_broadcast(tweak), swapped = v_swap_halves(first);
     switch (VECTORS_OF(blocks)) {
 #define XTS_GROUP(n)                                                                               \
 case n:                                                                                            \
-    xts_group(&s, decrypt, n, blocks % VBLOCKS, XTS_AHEAD);                                        \
+    xts_alone(&r, first, swapped, decrypt, n, blocks % VBLOCKS);                                   \
     break;
         BY_VECTORS(XTS_GROUP)
     }
@@ -170,29 +171,31 @@ TR_INLINE TR_TARGET B xts_most(enum xts_way way, struct bulk *run, size_t *block
 TR_INLINE TR_TARGET void xts(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                              size_t blocks, struct tr_xts_run *state, int decrypt)
 {
-    struct xts s = {.bulk = bulk_start(key, decrypt ? key->dec : key->enc, out, in)};
+    struct bulk r = xts_start(key, out, in, decrypt);
 #if XTS_LONG
     const enum xts_way way = xts_way(blocks);
-    B tweak = xts_most(way, &s.bulk, &blocks, decrypt, xts_first_tweak(state));
+    B tweak = xts_most(way, &r, &blocks, decrypt, xts_first_tweak(state));
 #else
     B tweak = xts_first_tweak(state);
 #endif
-    xts_tweak(&s, v_broadcast(tweak));
 #if XTS_SCALAR
     if (blocks >= XTS_SCALAR_FROM) {
         /* Vectors compute the first group's tweaks sooner than general registers would. */
-        struct xts_tweaks t;
-        struct xts_scalar scalar = xts_scalar_start(&t, s.bulk.keys, tweak);
-        xts_group(&s, decrypt, IN_FLIGHT, 0, IN_FLIGHT);
+        struct xts_stored t;
+        struct xts_scalar scalar = xts_scalar_start(&t, r.keys, tweak);
+        V first[IN_FLIGHT];
+        xts_tweaks(first, tweak);
+        xts_group(&r, first, decrypt, IN_FLIGHT);
         blocks -= GROUP;
-        xts_tweak(&s, xts_scalar_groups(scalar, &t, &s.bulk, &blocks, decrypt));
+        tweak = xts_scalar_groups(scalar, &t, &r, &blocks, decrypt);
     }
 #endif
-    blocks = xts_full_groups(&s, decrypt, blocks);
-    tweak = v_block_0(s.tweak);
+    if (blocks > GROUP)
+        tweak = xts_full_groups(&r, &blocks, decrypt, tweak);
     b_store(state->tweak, tweak);
     tr_xts_multiply(state->tweak, (unsigned)blocks);
-    (void)xts_last(key, s.bulk.out, s.bulk.in, blocks, tweak, decrypt);
+    if (blocks != 0)
+        (void)xts_last(key, r.out, r.in, blocks, tweak, decrypt);
 }
 
 #if VBLOCKS == 1
