@@ -147,9 +147,11 @@ TR_INLINE TR_TARGET void hash_step(struct gcm_long *g, const uint8_t *data, unsi
 
 TR_INLINE TR_TARGET void long_reduce(struct gcm_long *g)
 {
+    const V poly = v_low_halves(0xc200000000000000);
     struct product *p = &g->product;
-    p->middle = v_xor3(p->middle, p->low, p->high);
-    g->y = reduce(p);
+    V middle = v_xor3(p->middle, p->low, p->high);
+    middle = v_xor3(middle, v_swap_halves(p->low), v_clmul_ll(p->low, poly));
+    g->y = v_xor3(p->high, v_swap_halves(middle), v_clmul_ll(middle, poly));
 }
 
 TR_INLINE TR_TARGET void long_round(V x[IN_FLIGHT], V k)
@@ -262,7 +264,15 @@ TR_INLINE TR_TARGET void long_group(struct gcm_long *g, const uint8_t *hashed, e
     }
     for (; key != last; key++)
         long_round(x, *key);
-    xor_keystream(r, x, IN_FLIGHT, 0, *last);
+    V k = *last;
+    UNROLL
+    for (unsigned j = 0; j < IN_FLIGHT; j++)
+        x[j] = v_aesenclast(x[j], v_xor(k, v_load(r->in + (size_t)j * VBYTES)));
+    UNROLL
+    for (unsigned j = 0; j < IN_FLIGHT; j++)
+        v_store(r->out + (size_t)j * VBYTES, x[j]);
+    r->in += GROUP * TR_BLOCK;
+    r->out += GROUP * TR_BLOCK;
 }
 
 /* Whether gcm_long() can process a call that starts with counter `count`, and does so faster. A
@@ -272,13 +282,14 @@ TR_INLINE TR_TARGET int takes_long_path(uint64_t count, size_t blocks)
     return blocks >= GCM_LONG_FROM && count % GROUP <= GCM_MAX_FIRST_COUNT;
 }
 
+#    if VBLOCKS == 4 && IN_FLIGHT == 8
 /*
  * AES-128 groups from the table, with staggered vectors: the eight vectors are one round apart. A
  * state from the table still needs seven middle rounds and the last round. Each step ends one
  * vector and begins a vector of the next group. It also does a round of the other seven vectors,
  * and a hash step. The mix of operations is therefore always the same.
  */
-#    define STAGGERED_ROUNDS 10u
+#        define STAGGERED_ROUNDS 10u
 
 struct staggered {
     V x[IN_FLIGHT], keys[IN_FLIGHT];
@@ -323,8 +334,10 @@ TR_INLINE TR_TARGET void stagger(struct gcm_long *g, struct staggered *p, const 
     }
     if (hash)
         long_reduce(g);
-    if (end)
-        bulk_advance(&g->bulk, GROUP * TR_BLOCK);
+    if (end) {
+        g->bulk.in += GROUP * TR_BLOCK;
+        g->bulk.out += GROUP * TR_BLOCK;
+    }
     if (begin)
         g->bulk.chain = v_add32(g->bulk.chain, GROUP);
 }
@@ -363,11 +376,26 @@ TR_INLINE TR_TARGET const uint8_t *staggered_groups(struct gcm_long *g, size_t b
     return g->bulk.out - GROUP * TR_BLOCK;
 }
 
+TR_INLINE int staggers(const struct gcm_long *g)
+{
+    return g->bulk.rounds == STAGGERED_ROUNDS;
+}
+#    else
+TR_INLINE int staggers(const struct gcm_long *g)
+{
+    return (void)g, 0;
+}
+
+TR_INLINE TR_TARGET const uint8_t *staggered_groups(struct gcm_long *g, size_t blocks, int decrypt)
+{
+    return (void)g, (void)blocks, (void)decrypt, NULL;
+}
+#    endif
+
 TR_INLINE TR_TARGET void long_groups(struct gcm_long *g, size_t blocks, int decrypt, int use_table)
 {
     const uint8_t *pending = NULL;
-    const int staggers = VBLOCKS == 4 && IN_FLIGHT == 8 && g->bulk.rounds == STAGGERED_ROUNDS;
-    const size_t end = use_table && staggers ? GCM_PERIOD : blocks;
+    size_t end = use_table && staggers(g) ? GCM_PERIOD : blocks;
     for (size_t done = 0; done < end; done += GROUP) {
         const uint8_t *hashed = decrypt ? g->bulk.in : pending;
         pending = g->bulk.out;
@@ -388,7 +416,7 @@ TR_INLINE TR_TARGET void long_groups(struct gcm_long *g, size_t blocks, int decr
             long_group(g, hashed, COUNTED, NULL);
         }
     }
-    if (staggers && end != blocks)
+    if (end != blocks)
         pending = staggered_groups(g, blocks, decrypt);
     if (!decrypt) {
         struct factors f;
