@@ -7,6 +7,7 @@
  *   V, VBLOCKS, TR_TARGET  as simd/vector.h describes
  *   v_broadcast(x)         the block x in each lane
  *   MM(name)               the intrinsic of that name: _mm_name, _mm256_name or _mm512_name
+ *   MM_WHOLE(name)         one on whole registers, with its suffix: si128, si256 or si512
  *   MM_EACH(name)          one on each lane, with its suffix: si128 or epi128
  */
 #ifndef TR_X86_VEC_H
@@ -35,8 +36,9 @@ TR_INLINE TR_TARGET void v_store(uint8_t *p, V x)
     *(V_unaligned *)p = x;
 }
 V_OPERATION(V, v_load_all, (const uint8_t *p), v_broadcast(b_load(p)))
-V_OPERATION(V, v_xor, (V a, V b), a ^ b)
-V_OPERATION(V, v_and, (V a, V b), (a & b))
+/* With `a ^ b`, whose elements are signed, gcc 12 makes GCM of 16 KiB 4 % slower on YMM. */
+V_OPERATION(V, v_xor, (V a, V b), MM_WHOLE (xor)(a, b))
+V_OPERATION(V, v_and, (V a, V b), MM_WHOLE (and)(a, b))
 V_OPERATION(V, v_aesenc, (V x, V k), MM_EACH(aesenc)(x, k))
 V_OPERATION(V, v_aesenclast, (V x, V k), MM_EACH(aesenclast)(x, k))
 V_OPERATION(V, v_aesdec, (V x, V k), MM_EACH(aesdec)(x, k))

@@ -27,8 +27,9 @@
 #define V_NARROWER(n) ((void)(n), (const struct tr_backend *)NULL)
 
 typedef __m128i V;
-#define MM(name)      _mm_##name
-#define MM_EACH(name) _mm_##name##_si128
+#define MM(name)       _mm_##name
+#define MM_WHOLE(name) _mm_##name##_si128
+#define MM_EACH(name)  _mm_##name##_si128
 
 V_OPERATION(V, v_broadcast, (B x), x)
 #include "x86/vec.h"

@@ -26,8 +26,9 @@
 #define V_NARROWER(n) ((n) <= 4 ? &tr_aesni : NULL)
 
 typedef __m256i V;
-#define MM(name)      _mm256_##name
-#define MM_EACH(name) _mm256_##name##_epi128
+#define MM(name)       _mm256_##name
+#define MM_WHOLE(name) _mm256_##name##_si256
+#define MM_EACH(name)  _mm256_##name##_epi128
 
 V_OPERATION(V, v_broadcast, (B x), _mm256_broadcastsi128_si256(x))
 #include "x86/vec.h"

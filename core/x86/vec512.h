@@ -28,8 +28,9 @@
 #define V_NARROWER(n) ((n) <= 4 ? &tr_aesni : (n) <= 8 ? &tr_vaes256 : NULL)
 
 typedef __m512i V;
-#define MM(name)      _mm512_##name
-#define MM_EACH(name) _mm512_##name##_epi128
+#define MM(name)       _mm512_##name
+#define MM_WHOLE(name) _mm512_##name##_si512
+#define MM_EACH(name)  _mm512_##name##_epi128
 
 V_OPERATION(V, v_broadcast, (B x), _mm512_broadcast_i32x4(x))
 #include "x86/vec.h"
