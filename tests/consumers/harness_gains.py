@@ -309,8 +309,10 @@ class Gain:
         said = subprocess.run(["dpkg-query", "-W", "-f", "${Package} ${Version}\n", self.package], capture_output=True,
                               text=True)
         lines = [line.split() for line in said.stdout.splitlines()]
-        package, version = next((line for line in lines if len(line) == 2), (self.package, "unknown"))
-        return {"version": version, "package": package}
+        return next((line for line in lines if len(line) == 2), (self.package, "unknown"))
+
+    def version(self):
+        return self.installed()[1]
 
     def result(self, subject):
         """Measures the subject, or does its work once on each side."""
@@ -375,7 +377,7 @@ class Gain:
         # The time in AES code of both sides: the gain of the cipher on the program's own buffers.
         inside = share * statistics.median(costs["plain"]) / (ours_share * statistics.median(costs["ours"])) \
             if share and ours_share else None
-        return {"program": self.program, **self.installed(),
+        return {"program": self.program, "version": self.version(), "package": self.installed()[0],
                 "workload": self.workload, "cipher": self.cipher, "direction": self.direction,
                 "stock": median_and_quartiles(costs["plain"]), "ours": median_and_quartiles(costs["ours"]),
                 "ratio": ratios(costs), "rounds": len(costs["plain"]), "bytes": size,
@@ -421,7 +423,7 @@ class Latency(Gain):
         executed = self.consumer.executed(OPERATIONS[self.cipher.split("-")[-1]])
         wanted = 2 * (ROUNDS + 1) * len(took) * self.call
         check(executed >= wanted * self.least, f"our code did {executed} bytes of {wanted}")
-        row = {"program": self.program, **self.installed(),
+        row = {"program": self.program, "version": self.version(), "package": self.installed()[0],
                "workload": self.workload, "cipher": self.cipher, "rounds": ROUNDS, "requests": len(took),
                "executed": executed}
         for name in ("p50", "p99"):
