@@ -39,6 +39,7 @@ stage() {
 }
 # before: a prefix in which files lie already.
 before() {
+    unset XDG_STATE_HOME
     rm -rf "$dir/prefix" "$dir/tool"
     : >"$dir/cache"
     echo 0 >"$dir/uid"
@@ -83,12 +84,30 @@ disabled_by_state() {
         echo '"scope": "user",' >"$HOME/.local/state/tenrounds/enabled.json" && uninstall &&
         rm -r "$HOME/.local" && grep -qx disable "$dir/tool"
 }
-jdks_disabled() {
-    stage 1 && mkdir "$dir/dist/share/java" && touch "$dir/dist/share/java/tenrounds.jar" && before && install_it &&
-        uninstall && as_before && grep -qx "disable --jar $dir/prefix/share/java/tenrounds.jar" "$dir/tool"
+# A staged jar, and a tool that writes which state it was given.
+# shellcheck disable=SC2016 # for the tool's shell
+stage_jar() {
+    stage 1 && mkdir "$dir/dist/share/java" && touch "$dir/dist/share/java/tenrounds.jar" &&
+        printf 'echo "$* ${XDG_STATE_HOME-by default}" >>%s\n' "$dir/states" >>"$dir/dist/bin/tenrounds" && before &&
+        rm -f "$dir/states" && install_it
+}
+jdks_are() { # STATE...: those whose JDKs were disabled, in this order
+    for state; do echo "disable --jar $dir/prefix/share/java/tenrounds.jar $state"; done >"$dir/wanted"
+    grep -e --jar "$dir/states" | diff - "$dir/wanted"
+}
+jdks_disabled() { stage_jar && uninstall && as_before && jdks_are 'by default'; }
+jdks_of_both_states() {
+    stage_jar && mkdir -p "$dir/state/tenrounds" && touch "$dir/state/tenrounds/enabled.json" &&
+        export XDG_STATE_HOME="$dir/state" && uninstall && jdks_are "$dir/state" 'by default'
+}
+jdks_of_a_user() {
+    stage_jar && echo 1000 >"$dir/uid" && export XDG_STATE_HOME="$dir/state" && uninstall && jdks_are "$dir/state"
+}
+no_jdks_of_a_user() {
+    stage_jar && echo 1000 >"$dir/uid" && (unset HOME && uninstall) && as_before && jdks_are
 }
 jdks_keep_the_jar() {
-    stage 1 && mkdir "$dir/dist/share/java" && touch "$dir/dist/share/java/tenrounds.jar" && before && install_it &&
+    stage_jar &&
         printf 'case $* in *--jar*) echo refused && exit 1 ;; esac\n' >>"$dir/dist/bin/tenrounds" && refused refused
 }
 another_stays() {
@@ -152,6 +171,9 @@ result 'it disables tenrounds first' disabled_first
 result 'so it does if only the state tells that it is enabled' disabled_by_state
 result 'what another prefix enabled stays' another_stays
 result 'the JDKs that use its jar are disabled first' jdks_disabled
+result "root's own state and the system's are undone" jdks_of_both_states
+result "a user's state is undone" jdks_of_a_user
+result 'a user without a state needs no HOME' no_jdks_of_a_user
 result 'if one of them cannot be, nothing is removed' jdks_keep_the_jar
 result 'a prefix that did not exist is removed' new_prefix
 result 'uninstalling needs no build tree' without_tree

@@ -18,7 +18,8 @@ import java.util.concurrent.atomic.AtomicInteger;
  * <p>Memory stays safe if a program breaks JCE's rule and uses one cipher in several threads: what
  * calls C begins with {@link #enter}, which then throws an exception. Each call also checks the
  * ranges of its arrays. It cannot check those of direct buffers, so a cipher that has the address
- * of one changes its own state only between enter() and {@link #leave}.
+ * of one changes its own state only between enter() and {@link #leave}. {@link AesCipher#next}
+ * needs neither: it changes nothing that decides where C reads or writes.
  */
 final class Context {
     static final byte[] EMPTY = {};
