@@ -27,9 +27,9 @@
  * Three alternatives are slower:
  *
  * - If setting a key computed all powers, a new key with one short message would take 33 % longer.
- * - If the first message also stored its powers in the key, a new key and one message of 1350
- *   bytes would take 10 % longer (Zen 4). The locked instruction that sets the lowest bit would
- *   serialize key setup and message.
+ * - If the first message stored its powers in the key, a new key and one message of 1350 bytes
+ *   would take 10 % longer (Zen 4). The locked instruction that sets the lowest bit would serialize
+ *   key setup and message.
  * - If more powers were never stored in the key, every one-shot message of more than 2 blocks would
  *   compute them. (AAD and the length block also need a power each, and the key has 4.)
  */

@@ -17,7 +17,8 @@ struct tr_model {
 void tr_cpu_read(struct tr_cpu *cpu, struct tr_model *model);
 
 /* The facts about this processor, or about the microarchitecture that the environment variable
- * TENROUNDS_TUNE names. Never NULL. A caller that has read the model passes it; others pass NULL. */
+ * TENROUNDS_TUNE names. Never NULL. A caller that has read the model passes it; others pass
+ * NULL. */
 const struct tr_tuning *tr_tuning_here(const struct tr_model *model);
 static inline const struct tr_tuning *tr_tuning(void)
 {

@@ -2,7 +2,7 @@
 /*
  * Many GCM messages in one call. Adjacent jobs of one key and one shape (lengths of data, AAD, IV
  * and tag) go to the backend's multi-message code, if it has any. So do those of at most one block
- * with a key each. All others are processed one by one: with mixed lengths, sorting, masks and
+ * with a key each. All others are processed one by one. With mixed lengths, sorting, masks and
  * powers of H for each lane cost what the common kernel gains (docs/tuning/gcm-many.md).
  */
 #include "dispatch/many.h"

@@ -59,7 +59,7 @@ TR_INLINE enum tr_status by_operations(PARAMETERS, int open)
         (tr_gcm_whole(key, op, out, in, &m) || tr_gcm_short(key, op, out, in, &m))) {
         const int good = !open || TR_PUBLIC(tr_same_tag(full, tag, tag_len));
         if (cut)
-            partial_store(tag, partial_load_block(full), tag_len);
+            tr_put_tag(tag, full, tag_len);
         if (open || cut)
             tr_cleanse_inline(full, sizeof(full));
         if (good)

@@ -187,8 +187,9 @@ xts_decrypt_by_operations(const struct tr_xts_key *x, const uint8_t unit[16], ui
     return by_operations(x, unit, out, in, len, 1);
 }
 
-/* Encrypts or decrypts one data unit. A short data unit, and on Intel any, goes straight to the backend's function for
- * whole data units, without tr_bulk(). Calls of few blocks avoid tr_bulk(), too (modes.h). */
+/* Encrypts or decrypts one data unit. A short data unit, and on Intel any, goes straight to the
+ * backend's function for whole data units, without tr_bulk(). Calls of few blocks avoid tr_bulk(),
+ * too (modes.h). */
 TR_INLINE enum tr_status crypt(const struct tr_xts_key *x, const uint8_t unit[16], uint8_t *out,
                                const uint8_t *in, size_t len, int decrypt)
 {

@@ -31,8 +31,8 @@
 
 #define SLICED_CONSTANT 0x63u
 
-/* For every pair of words x and y whose indices differ by n, swaps bits: those of y that mask
- * selects with those of x that mask << n selects. */
+/* Swaps bits in every pair of words x and y whose indices differ by n. The bits of y that mask
+ * selects and the bits of x that mask << n selects change places. */
 #define SLICED_SWAP(T, q, mask, n)                                                                 \
     UNROLL                                                                                         \
     for (unsigned i = 0; i < 8; i++) {                                                             \

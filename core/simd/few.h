@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The parallel modes on up to four blocks: one block in an XMM register whatever the backend's
- * width, more in vectors of at most two blocks.
+ * The parallel modes on up to four blocks. Every backend processes one block in an XMM register,
+ * and more blocks in vectors of at most two.
  *
  * The bound is the number of instructions and taken jumps of a whole call, from the public function
  * on (such as tr_ecb_encrypt()). With AES-128, a vector needs only 5 issue slots on each of two AES
  * ports. Call overhead therefore dominates when successive calls overlap. The code pushes no
- * registers and has no loops. Round keys of one block are memory operands where the backend has AVX.
- * Back-to-back calls of ECB take 11 cycles for one block (Zen 4, AES-128; docs/tuning/parallel.md).
- * A call whose input is the previous call's output takes 40 cycles, the latency of AES.
+ * registers and has no loops. Round keys of one block are memory operands where the backend has
+ * AVX. Back-to-back calls of ECB take 11 cycles for one block (Zen 4, AES-128;
+ * docs/tuning/parallel.md). A call whose input is the previous call's output takes 40 cycles, the
+ * latency of AES.
  */
 #ifndef TR_SIMD_FEW_H
 #define TR_SIMD_FEW_H
@@ -21,10 +22,11 @@
 #if V_FEW
 /*
  * Does STEP(key) for each middle round. Before the rounds, `at` points to the key of the first of
- * them. After the rounds, at[9] is the last round key. Unlike MIDDLE_ROUNDS() of rounds.h, this macro
- * favours AES-128: its path has only one branch, which is not taken. The two or four additional
- * rounds of longer keys have no loop, because each taken jump adds a cycle to a call of one block. The
- * barrier keeps gcc from hoisting these rounds above the branch, where AES-128 would do them.
+ * them. After the rounds, at[9] is the last round key. Unlike MIDDLE_ROUNDS() of rounds.h, this
+ * macro favours AES-128: its path has only one branch, which is not taken. The two or four
+ * additional rounds of longer keys have no loop, because each taken jump adds a cycle to a call of
+ * one block. The barrier keeps gcc from hoisting these rounds above the branch, where AES-128 would
+ * do them.
  */
 #    define FEW_ROUNDS(rounds, at, STEP)                                                           \
         do {                                                                                       \
@@ -72,8 +74,8 @@ TR_INLINE TR_TARGET void few_1(struct tr_shape shape, const struct tr_aes_key *k
     b_store(out, few_block(key, shape.inverse, x, addend));
 }
 
-/* Loads a vector by loads of a block each: callers store blocks, and a load over two of them would be
- * a store-forwarding stall. */
+/* Loads a vector by loads of a block each: callers store blocks, and a load over two of them would
+ * be a store-forwarding stall. */
 TR_INLINE TR_TARGET V few_load(const uint8_t *in, unsigned part)
 {
 #    if VBLOCKS == 2

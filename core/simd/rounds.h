@@ -183,8 +183,8 @@ TR_INLINE TR_TARGET void store_vector(uint8_t *out, V x, unsigned part)
         v_store(out, x);
 }
 
-/* Does the last round of u vectors of a keystream, XORs them with the input, and advances. If `part`
- * is not 0, u must be 1, and the vector has `part` blocks. */
+/* Does the last round of u vectors of a keystream, XORs them with the input, and advances. If
+ * `part` is not 0, u must be 1, and the vector has `part` blocks. */
 TR_INLINE TR_TARGET void xor_keystream(struct bulk *b, V *x, unsigned u, unsigned part, V last_key)
 {
     UNROLL

@@ -96,7 +96,7 @@
  *   v_in_lanes_0_1(a, b)
  *       if VBLOCKS > 1: a in lane 0 and b in lane 1, zeros elsewhere [shuffle]
  *   v_block_1(x)
- *       if VBLOCKS is 2: lane 1 [shuffle]
+ *       if VBLOCKS > 1: lane 1 [shuffle]
  *   v_join_low_halves(a, b)
  *       if VBLOCKS is 4: lanes 0 and 1 of a, then lanes 0 and 1 of b [shuffle]
  *   v_gather_pointers(p)

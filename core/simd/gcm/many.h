@@ -14,7 +14,8 @@
  * - A step processes one or two vectors of each message: with more than nine vectors in flight, the
  *   registers for renaming run out (Zen 4 has 160). A step is hashed during the AES rounds of the
  *   next step, also if this belongs to the next quad.
- * - Messages of at most one block have a vector for four: many_blocks().
+ * - Four messages with at most one block of data and one of AAD share a vector:
+ *   gcm_many_seal_blocks() and gcm_many_open_blocks().
  *
  * On Zen 4, a vector takes at least 12.4 cycles for AES-128: 9 AES rounds, 3 multiplications and 6
  * other operations. A message takes about 8 more (J0, AAD, reduction, gathering, scattering). This
@@ -37,11 +38,11 @@ _Static_assert(MANY_VECTORS *VBLOCKS + 2 < 256, "only the last byte of a counter
 
 /* What a call derives from the key and the lengths. */
 struct many {
-    /* Messages of one block need only these. */
+    /* Messages with at most one block of data and one of AAD need only these. */
     struct product lengths; /* of the length block and H */
     V aad_power, aad_down;  /* the power of H for the last block of AAD, and folded_power() of it */
     /* The J0s of the quad after round 1, each in all lanes, if there is a second step. There are
-     * not enough registers for them, and many_cleanse() must find them. */
+     * not enough registers for them, and gcm_many_cleanse() must find them. */
     V begun[QUAD];
     V mask;      /* of the tags of the quad that is hashed */
     V next;      /* the J0s of the next quad after round 1 */
@@ -159,7 +160,8 @@ TR_INLINE TR_TARGET void many_pairs(struct many *m, size_t n)
     }
 }
 
-/* Sets the tables for messages of more than a block. The first block is multiplied by H^n. */
+/* Sets the tables for messages with more than one block of data or of AAD. The first block is
+ * multiplied by H^n. */
 TR_INLINE TR_TARGET void many_tables(struct many *m, const struct tr_aes_key *key, size_t n)
 {
     for (unsigned i = 0; i <= m->rounds; i++)
@@ -175,7 +177,8 @@ TR_INLINE TR_TARGET void many_tables(struct many *m, const struct tr_aes_key *ke
     }
 }
 
-/* Whether many_blocks() takes these messages: data and AAD have at most one block each. */
+/* Whether data and AAD have at most one block each, as gcm_many_seal_blocks() and
+ * gcm_many_open_blocks() need. */
 TR_INLINE int many_in_blocks(const struct many *m)
 {
     return m->len <= TR_BLOCK && m->aad_len <= TR_BLOCK;
@@ -213,11 +216,11 @@ TR_INLINE TR_TARGET void many_start(struct many *m, const struct tr_gcm_job *job
 }
 
 /* Cleanses what a call has used of *m. */
-static NOT_INLINE TR_TARGET void V_NAME(many_cleanse)(struct many *m)
+static NOT_INLINE TR_TARGET void V_NAME(gcm_many_cleanse)(struct many *m)
 {
     const size_t powers = m->powers * TR_BLOCK;
     cleanse_vectors(m->power + sizeof(m->power) - VBYTES - powers, powers);
-    cleanse_vectors(&m->lengths, sizeof(m->lengths) + sizeof(m->aad_power) + sizeof(m->aad_down));
+    cleanse_vectors(&m->lengths, (size_t)((uint8_t *)m->begun - (uint8_t *)&m->lengths));
     if (many_in_blocks(m))
         return;
     cleanse_vectors(m->pairs, (m->vectors + 1) / 2 * 2 * sizeof(*m->pairs));
@@ -401,8 +404,8 @@ TR_INLINE TR_TARGET void many_tags(struct many *m, struct tr_gcm_job *j, struct 
 /* ---- One key ---- */
 
 /* Processes `count` jobs, a multiple of QUAD. */
-static NOT_INLINE TR_TARGET void V_NAME(many_quads)(struct many *m, struct tr_gcm_job *jobs,
-                                                    size_t count)
+static NOT_INLINE TR_TARGET void V_NAME(gcm_many_quads)(struct many *m, struct tr_gcm_job *jobs,
+                                                        size_t count)
 {
     struct product p = m->lengths;
     V r[4];
@@ -568,8 +571,8 @@ TR_INLINE TR_TARGET void many_groups(struct many *m, struct tr_gcm_job *jobs, si
             if (groups != count)                                                                   \
                 many_groups(m, jobs + groups, count - groups, 1, decrypt);                         \
         }
-MANY_BLOCKS(seal_blocks, 0)
-MANY_BLOCKS(open_blocks, 1)
+MANY_BLOCKS(gcm_many_seal_blocks, 0)
+MANY_BLOCKS(gcm_many_open_blocks, 1)
 #    undef MANY_BLOCKS
 #endif
 

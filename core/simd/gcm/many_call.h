@@ -15,7 +15,7 @@ _Static_assert(HALF(aad_len) == 4 && HALF(len) == 32 && HALF(tag_len) == 128,
                "a vector has all lengths of a job");
 
 /* Compares all jobs with the first (tr_gcm_alike_fn). A vector has all lengths, so that a job takes
- * no branch: with one for each field, this check took 22 % of the time of 16-byte messages. */
+ * no branch. With a branch for each field, this check took 22 % of the time of 16-byte messages. */
 TR_TARGET enum tr_alike V_NAME(gcm_alike)(const struct tr_gcm_job *jobs, size_t count)
 {
     const V lengths = v_load((const uint8_t *)jobs + LENGTHS);
@@ -39,7 +39,7 @@ TR_TARGET enum tr_alike V_NAME(gcm_alike)(const struct tr_gcm_job *jobs, size_t 
 
 /* Overwrites what the functions before have left below the stack pointer: gcc 14 moves states of
  * AES to other registers by way of that memory. */
-static NOT_INLINE TR_TARGET void V_NAME(many_wipe)(void)
+static NOT_INLINE TR_TARGET void V_NAME(gcm_many_wipe)(void)
 {
     V below[8];
     cleanse_vectors(below, sizeof(below));
@@ -57,18 +57,18 @@ TR_TARGET size_t V_NAME(gcm_many)(struct tr_gcm_job *jobs, size_t count, int dec
         return 0;
     many_start(&m, jobs, decrypt, own_keys);
     if (own_keys)
-        V_NAME(keys_of_blocks)(&m, jobs, count);
+        V_NAME(gcm_many_keys)(&m, jobs, count);
     else if (many_in_blocks(&m))
-        (decrypt ? V_NAME(open_blocks) : V_NAME(seal_blocks))(&m, jobs, count);
+        (decrypt ? V_NAME(gcm_many_open_blocks) : V_NAME(gcm_many_seal_blocks))(&m, jobs, count);
     else
-        V_NAME(many_quads)(&m, jobs, count);
+        V_NAME(gcm_many_quads)(&m, jobs, count);
     for (size_t i = 0; __builtin_expect(m.forged != 0, 0) && i < count; i++) {
         if (jobs[i].status != TR_OK)
             tr_cleanse(jobs[i].out, jobs[i].len);
     }
     if (!own_keys)
-        V_NAME(many_cleanse)(&m);
-    V_NAME(many_wipe)();
+        V_NAME(gcm_many_cleanse)(&m);
+    V_NAME(gcm_many_wipe)();
     return count;
 }
 #endif

@@ -58,8 +58,8 @@ TR_INLINE TR_TARGET void keys_tags(struct many *m, struct tr_gcm_job *j, V c, V 
 
 /* Processes jobs of at most one block with a key each. The tags of a quad are computed during the
  * AES rounds of the next one. */
-static NOT_INLINE TR_TARGET void V_NAME(keys_of_blocks)(struct many *m, struct tr_gcm_job *jobs,
-                                                        size_t count)
+static NOT_INLINE TR_TARGET void V_NAME(gcm_many_keys)(struct many *m, struct tr_gcm_job *jobs,
+                                                       size_t count)
 {
     V c = v_zero(), mask = v_zero();
     for (size_t i = 0;; i += QUAD) {

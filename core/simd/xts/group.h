@@ -4,9 +4,9 @@
  * xts/long.h and xts/ring.h.
  *
  * Each tweak is the previous one times x in GF(2^128) modulo x^128 + x^7 + x^2 + x + 1. The first
- * byte has the lowest powers of x. The tweaks of a first or a last group are computed from its first
- * one, so that each waits for only one multiplication. Between them, each tweak is the one of the
- * group before times x^GROUP.
+ * byte has the lowest powers of x. The tweaks of a first or a last group are computed from its
+ * first one, so that each waits for only one multiplication. Between them, each tweak is the one of
+ * the group before times x^GROUP.
  */
 #ifndef TR_SIMD_XTS_GROUP_H
 #define TR_SIMD_XTS_GROUP_H
@@ -53,7 +53,7 @@ TR_INLINE TR_TARGET void xts_enter(V x[IN_FLIGHT], const V tweak[IN_FLIGHT], con
 #    define TIMES_X_GROUP(t) TIMES_X(t, v_swap_halves(t), GROUP)
 #endif
 
-/* Stores the tweaks of a group, of which `first` is that of the first block. */
+/* Sets tweak[] to the tweaks of a group. `first` is the tweak of its first block. */
 TR_INLINE TR_TARGET void xts_tweaks(V tweak[IN_FLIGHT], B first)
 {
     V t = v_broadcast(first), swapped = v_swap_halves(t);

@@ -110,9 +110,7 @@ TR_INLINE TR_TARGET B xts_long(struct bulk *run, size_t *blocks, int decrypt, B 
     struct bulk r = *run;
     struct xts_next next;
     V now[IN_FLIGHT], later[IN_FLIGHT], first = v_broadcast(t), swapped = v_swap_halves(first);
-    UNROLL
-    for (unsigned j = 0; j < IN_FLIGHT; j++)
-        now[j] = times_x(first, swapped, j * VBLOCKS);
+    xts_tweaks(now, t);
     UNROLL
     for (unsigned j = 0; j < IN_FLIGHT; j++) {
         later[j] = times_x(first, swapped, (IN_FLIGHT + j) * VBLOCKS);

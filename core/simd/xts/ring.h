@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * XTS for long calls on two kinds of processors (xts_prefers_ring()). The first kind has AES
- * throughput so high that the chain of doublings in xts/long.h would be the bound. On the second
- * kind, carry-less multiplication takes no AES issue slot.
+ * XTS for long bulk operations on two kinds of processors (xts_prefers_ring()). The first kind has
+ * AES throughput so high that the chain of doublings in xts/long.h would be the bound. On the
+ * second kind, carry-less multiplication takes no AES issue slot.
  *
  * A ring in memory holds the tweaks of the next 64 blocks. Each vector of tweaks, once used, is
  * replaced by the tweaks 64 blocks later. With the low half l and the high half h of a tweak t, and
@@ -28,12 +28,12 @@
 #define XTS_RING_FROM   (XTS_RING_BLOCKS + GROUP)
 
 /*
- * Whether this processor's long calls use the ring. With the chain, a group on ZMM needs 32
- * doublings, which take 85 cycles (2.7 each). The group's AES-128 rounds take 80 cycles on a
+ * Whether long bulk operations use the ring on this processor. With the chain, a group on ZMM needs
+ * 32 doublings, which take 85 cycles (2.7 each). The group's AES-128 rounds take 80 cycles on a
  * processor that starts one round of ZMM a cycle, and 40 if it starts two. Groups on YMM and XMM
  * have fewer blocks, so the chain keeps up with the rounds. There the ring takes 1.04 to 1.4 times
- * as long as the chain (Zen 5). If CLMUL has a separate port, as on Intel, all widths use the ring
- * (docs/tuning/xts.md).
+ * as long as the chain (Zen 5). If CLMUL has a separate port, as on Intel, bulk operations of all
+ * widths use the ring (docs/tuning/xts.md).
  */
 TR_INLINE int xts_prefers_ring(void)
 {

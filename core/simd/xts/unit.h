@@ -68,8 +68,8 @@ TR_INLINE TR_TARGET void xts_unit_steal(const struct tr_aes_key *key, int decryp
  *
  *   - _steal processes the last 1 to GROUP whole blocks of a data unit and the partial block after
  *     them, as xts_last() does without a partial block;
- *   - _groups processes a data unit of more than GROUP blocks. If there is a partial block, it keeps
- *     a full block for _steal.
+ *   - _groups processes a data unit of more than GROUP blocks. If there is a partial block, it
+ *     keeps a full block for _steal.
  */
 #    define XTS_UNIT_ARGUMENTS                                                                     \
         const struct tr_xts_key *x, const uint8_t *unit, uint8_t *out, const uint8_t *in, size_t len

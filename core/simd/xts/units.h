@@ -44,10 +44,8 @@ TR_INLINE TR_TARGET void xts_units(const struct tr_aes_key *key, uint8_t *out, c
 {
     struct bulk r = bulk_start(key, decrypt ? key->dec : key->enc, out, in);
     const uint8_t(*tweak)[TR_BLOCK] = units->tweak;
-    V now[IN_FLIGHT], first = v_broadcast(b_load(*tweak)), swapped = v_swap_halves(first);
-    UNROLL
-    for (unsigned j = 0; j < IN_FLIGHT; j++)
-        now[j] = times_x(first, swapped, j * VBLOCKS);
+    V now[IN_FLIGHT], first = v_broadcast(b_load(*tweak));
+    xts_tweaks(now, b_load(*tweak));
     size_t left = units->blocks; /* of the data unit */
     for (; blocks > GROUP; blocks -= GROUP) {
         left -= GROUP;
@@ -55,8 +53,7 @@ TR_INLINE TR_TARGET void xts_units(const struct tr_aes_key *key, uint8_t *out, c
             left = units->blocks;
             first = v_broadcast(b_load(*++tweak));
         } else {
-            swapped = v_swap_halves(first);
-            first = TIMES_X(first, swapped, GROUP);
+            first = TIMES_X(first, v_swap_halves(first), GROUP);
         }
         V later[IN_FLIGHT];
         xts_units_group(&r, now, later, first, decrypt);

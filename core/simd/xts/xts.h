@@ -4,12 +4,12 @@
  * are merged with the XORs of the first and the last round key.
  *
  * Bound: AES throughput, and for each vector two shifts, three XORs and a carry-less
- * multiplication, which takes an AES issue slot on Zen 4. Long calls compute tweaks in other ways
- * (xts/long.h, xts/ring.h). A short data unit is bound by latency: 40 cycles for the tweak and 40
- * for the data (AES-128, Zen 4). Two data units overlap only if the second one is within the
- * reorder window, 320 instructions on Zen 4. The code therefore has at most a jump between tweak
- * and data, and avoids store-forwarding stalls. 512 bytes in ZMM take 155 cycles, 51 % of the AES
- * rate (Zen 4; docs/tuning/xts.md).
+ * multiplication, which takes an AES issue slot on Zen 4. Long bulk operations compute tweaks in
+ * other ways (xts/long.h, xts/ring.h). A short data unit is bound by latency: 40 cycles for the
+ * tweak and 40 for the data (AES-128, Zen 4). Two data units overlap only if the second one is
+ * within the reorder window, 320 instructions on Zen 4. The code therefore has at most a jump
+ * between tweak and data, and avoids store-forwarding stalls. 512 bytes in ZMM take 155 cycles,
+ * 51 % of the AES rate (Zen 4; docs/tuning/xts.md).
  */
 #ifndef TR_SIMD_XTS_H
 #define TR_SIMD_XTS_H
