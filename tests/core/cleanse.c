@@ -35,7 +35,7 @@ static uint8_t stack[256 * 1024] __attribute__((aligned(64)));
 static ucontext_t test_context, function_context;
 
 /* Puts the secret into `local`. The empty asm statement makes the compiler assume that `local` is
- * read. The secret lies at the low end of `local`: code that runs between the return and the search
+ * read. The secret lies at the low end of `local`. Code that runs between the return and the search
  * overwrites the highest addresses of the separate stack. */
 #define ROOM 1024
 #define KEEP_SECRET(local)                                                                         \

@@ -327,8 +327,8 @@ static struct element tag_of(const struct tr_gcm_key *key, const uint8_t *data, 
 }
 
 /* Whether the tag of n blocks of ciphertext changes by x^i * H^(n + 1 - place) if bit i of block
- * `place` changes. The number of the first block is 0. The exponent includes 1 for the length block, which follows the
- * ciphertext. */
+ * `place` changes. The number of the first block is 0. The exponent includes 1 for the length
+ * block, which follows the ciphertext. */
 static bool gcm_is_linear(const struct tr_gcm_key *key, struct element h, size_t n, bool streaming)
 {
     static uint8_t data[160][16];

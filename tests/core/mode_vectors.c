@@ -237,7 +237,10 @@ static enum tr_status wrap(const struct tr_backend *b, const struct test_case *c
     const int inverse = variant & INVERSE, padded = variant & PADDED;
     struct tr_aes_key key;
     const enum tr_status status = tr_aes_set_key(&key, b, c->key.data, c->key.len);
-    r->len = decrypt ? c->ct.len - 8 : (c->pt.len + 7) / 8 * 8 + 8;
+    if (!decrypt)
+        r->len = (c->pt.len + 7) / 8 * 8 + 8;
+    else if (!padded) /* tr_kwp_unwrap() sets the length itself */
+        r->len = c->ct.len - 8;
     if (status != TR_OK)
         return status;
     if (!decrypt)
