@@ -4,6 +4,7 @@ newer version is built from source with the Go module, and plainly: each side re
 wrote. The module has a core for amd64 alone. With --measure: their CPU seconds for each GB."""
 
 import os
+import subprocess
 from subprocess import DEVNULL
 
 from harness import Consumer
@@ -17,11 +18,18 @@ OPTIONS = ["-fg", "-q", "-passfile", "password"]
 
 
 class GoMounts(Mounts):
-    """Mounts with the program that was built for a side."""
+    """Mounts with the program that was built for a side. It is killed: after SIGTERM it waits until the
+    kernel has no mount any more, which may last if another program has copied the mount namespace."""
 
     def start(self, side, folder, mount):
-        return consumer.start("plain", [program.binary(side), *OPTIONS, folder, mount], stdin=DEVNULL, stdout=DEVNULL,
-                              stderr=DEVNULL)
+        process = consumer.start("plain", [program.binary(side), *OPTIONS, folder, mount], stdin=DEVNULL, stdout=DEVNULL,
+                                 stderr=DEVNULL)
+
+        def stop():
+            subprocess.run(["fusermount", "-u", "-z", consumer.path(mount)], check=True)
+            process.kill_all()
+        process.stop = stop
+        return process
 
 
 def exchanged():
