@@ -292,7 +292,9 @@ fn threads_share_a_key() {
         // Joins each: ThreadSanitizer does not see the end of a scope (scripts/rust-sanitized).
         std::thread::scope(|threads| {
             let running = [0, 1, 2, 3].map(|i| threads.spawn(move || all(i)));
-            running.into_iter().for_each(|thread| thread.join().unwrap());
+            running
+                .into_iter()
+                .for_each(|thread| thread.join().unwrap());
         });
     }
 }
