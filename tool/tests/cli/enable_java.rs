@@ -146,7 +146,9 @@ fn all_jdks_that_use_a_jar_are_disabled() {
     let lines = || std::fs::read_to_string(&other).unwrap();
     let enabled = lines();
     jdk.tool(&["enable"]).ok();
+    std::fs::remove_file(jdk.place.path("share/java/a.jar")).unwrap();
     let said = disable("share/java/a.jar").ok().out;
+    jdk.place.file("share/java/a.jar", "a jar");
     contains(&said, &["jdk/conf/security/java.security: disabled"]);
     assert!(!said.contains("other/"), "{said}");
     assert!(jdk.is_as_it_was() && lines() == enabled && enabled != SECURITY);

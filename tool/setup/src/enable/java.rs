@@ -80,8 +80,7 @@ pub fn known(state: &State) -> impl Iterator<Item = Jdk> + '_ {
 
 /// What `disable` takes back: all that is recorded of a JDK, else the JDK as it is.
 pub fn recorded(home: &Path, state: &State) -> Result<Vec<Box<dyn Target>>> {
-    let real = home.canonicalize().or_else(|_| std::path::absolute(home));
-    let real = real.map_err(Error::from_reason)?;
+    let real = real(home)?;
     let same = chosen(state, |jdk| jdk.home == real);
     match same.is_empty() {
         true => Ok(vec![Box::new(Jdk::find(home)?)]),
@@ -90,10 +89,16 @@ pub fn recorded(home: &Path, state: &State) -> Result<Vec<Box<dyn Target>>> {
 }
 
 /// The recorded JDKs that use a jar, and those of which nothing tells which one they use.
-pub fn using(jar: &Path, state: &State) -> Vec<Box<dyn Target>> {
-    let real = jar.canonicalize().unwrap_or_else(|_| jar.to_owned());
+pub fn using(jar: &Path, state: &State) -> Result<Vec<Box<dyn Target>>> {
+    let real = real(jar)?;
     let uses = |jdk: &Jdk| jdk.module(&jdk.file.with_file_name(OWN));
-    chosen(state, |jdk| uses(jdk).is_none_or(|it| it == real))
+    Ok(chosen(state, |jdk| uses(jdk).is_none_or(|it| it == real)))
+}
+
+/// A path as it was recorded. What it names may be gone.
+fn real(path: &Path) -> Result<PathBuf> {
+    let real = path.canonicalize().or_else(|_| std::path::absolute(path));
+    real.map_err(Error::from_reason)
 }
 
 fn chosen(state: &State, is_it: impl Fn(&Jdk) -> bool) -> Vec<Box<dyn Target>> {

@@ -61,7 +61,7 @@ pub fn disable(args: &DisableArgs) -> Result<()> {
     let known = || State::look(&java::state_dir()?);
     let jdks = match (&args.scope.java_home, &args.jar) {
         (Some(home), _) => Some(java::recorded(home, &known()?)?),
-        (_, Some(jar)) => Some(java::using(jar, &known()?)),
+        (_, Some(jar)) => Some(java::using(jar, &known()?)?),
         _ => None,
     };
     match jdks {
