@@ -38,6 +38,10 @@ TR_INLINE TR_TARGET B message(const struct tr_aes_key *key, uint8_t *out, const 
      */
     __asm__("" : "+" V_REGISTER(end.lengths));
     B mask = gcm_keystream(key, low | 1, high), y;
+#if V_REGISTERS == 8
+    /* Otherwise gcc keeps nine round keys for the data on the stack. */
+    __asm__ volatile("" : "+" V_REGISTER(mask) : : "memory");
+#endif
     low |= 2;
     y = is_long ? gcm_aad(m) : aad;
     y = gcm_bytes(key, out, in, (size_t)m->len, m->hash, low, high, y, end, decrypt, !is_long);
