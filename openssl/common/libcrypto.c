@@ -55,7 +55,6 @@ static void libcrypto_read_dynamic(struct trossl_libcrypto *libcrypto,
 static int libcrypto_look(struct dl_phdr_info *info, size_t size, void *arg)
 {
     struct trossl_libcrypto *libcrypto = arg;
-    (void)size;
     if (!libcrypto_contains(info, libcrypto->address))
         return 0;
     libcrypto->base = info->dlpi_addr;

@@ -25,11 +25,9 @@ struct trossl_libcrypto {
  * such object, or if it has no table of GNU hashes, as in a static program. */
 int trossl_libcrypto_open(struct trossl_libcrypto *libcrypto, const void *address);
 
-/*
- * Stores the address of the named function in *function, a function pointer, and returns 1. Returns
+/* Stores the address of the named function in *function, a function pointer, and returns 1. Returns
  * 0 if the object does not export the function, as in a program that contains libcrypto without
- * exporting its functions.
- */
+ * exporting its functions. */
 int trossl_libcrypto_find(const struct trossl_libcrypto *libcrypto, const char *name,
                           void *function);
 

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * A static value that one thread stores and that then is constant. Threads that race with the first
- * compute the value for themselves, so no thread waits, and a fork at any time is harmless.
- *
- *     if (!trossl_is_stored(&state))
- *         compute, and if (trossl_may_store(&state)) { store; trossl_stored(&state); }
- */
+/* A static value that one thread stores and that then is constant. Threads that race with the first
+ * compute the value for themselves, so no thread waits, and a fork at any time is harmless. */
 #ifndef TENROUNDS_ONCE_H
 #define TENROUNDS_ONCE_H
+
+#include <string.h>
 
 enum { TROSSL_EMPTY, TROSSL_BEING_STORED, TROSSL_STORED };
 
@@ -17,17 +14,14 @@ static inline int trossl_is_stored(const unsigned *state)
     return __atomic_load_n(state, __ATOMIC_ACQUIRE) == TROSSL_STORED;
 }
 
-/* Returns 1 to the first thread only. */
-static inline int trossl_may_store(unsigned *state)
+/* Stores the value of `size` bytes, unless a thread has begun to. */
+static inline void trossl_store_once(unsigned *state, void *to, const void *value, size_t size)
 {
     unsigned empty = TROSSL_EMPTY;
-    return __atomic_compare_exchange_n(state, &empty, TROSSL_BEING_STORED, 0, __ATOMIC_RELAXED,
-                                       __ATOMIC_RELAXED);
-}
-
-/* The thread has stored the value. */
-static inline void trossl_stored(unsigned *state)
-{
+    if (!__atomic_compare_exchange_n(state, &empty, TROSSL_BEING_STORED, 0, __ATOMIC_RELAXED,
+                                     __ATOMIC_RELAXED))
+        return;
+    memcpy(to, value, size);
     __atomic_store_n(state, TROSSL_STORED, __ATOMIC_RELEASE);
 }
 

@@ -140,10 +140,7 @@ static void selection_choose_once(struct trossl_choice *c)
         return;
     }
     selection_choose(c);
-    if (trossl_may_store(&process.state)) {
-        process.choice = *c;
-        trossl_stored(&process.state);
-    }
+    trossl_store_once(&process.state, &process.choice, c, sizeof(*c));
 }
 
 void trossl_selection_begin(struct trossl_selection *s, enum trossl_host host)

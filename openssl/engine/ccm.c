@@ -16,7 +16,6 @@ struct ccm {
 static int ccm_init(EVP_CIPHER_CTX *ctx, const unsigned char *key, const unsigned char *iv, int enc)
 {
     struct ccm *c = tre_evp.data(ctx);
-    (void)enc;
     if (key != NULL) {
         if (trossl_ccm_set_key(&c->ccm, tre_backend(), key, (size_t)tre_evp.key_len(ctx), c->iv_len,
                                c->tag_len) != TR_OK)

@@ -137,7 +137,6 @@ static int engine_join(const void *libcrypto)
  * to its engine. */
 static int engine_leave(ENGINE *e)
 {
-    (void)e;
     pthread_mutex_lock(&shared.lock);
     if (--shared.engines == 0)
         engine_end();
@@ -150,7 +149,6 @@ static int engine_leave(ENGINE *e)
 /* Stores the cipher of this `nid`, or the list of all nids if `cipher` is NULL. */
 static int engine_give(ENGINE *e, const EVP_CIPHER **cipher, const int **nids, int nid)
 {
-    (void)e;
     if (cipher == NULL) {
         *nids = shared.nids;
         return (int)CIPHERS;

@@ -119,7 +119,6 @@ static int gcm_take_explicit_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, const uint8_
 static int gcm_init(EVP_CIPHER_CTX *ctx, const unsigned char *key, const unsigned char *iv, int enc)
 {
     struct gcm *g = tre_evp.data(ctx);
-    (void)enc;
     if (key != NULL) {
         memset(&g->core, 0, sizeof(g->core)); /* so that no message continues under another key */
         if (tr_gcm_set_key(&g->key, tre_backend(), key, (size_t)tre_evp.key_len(ctx)) != TR_OK)

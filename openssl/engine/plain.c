@@ -6,8 +6,6 @@
 
 static int plain_init(EVP_CIPHER_CTX *ctx, const uint8_t *key, const uint8_t *iv, int enc)
 {
-    (void)iv;
-    (void)enc;
     return tr_aes_set_key(tre_evp.data(ctx), tre_backend(), key, (size_t)tre_evp.key_len(ctx)) ==
            TR_OK;
 }

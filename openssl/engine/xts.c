@@ -3,8 +3,6 @@
 #include "mode.h"
 #include "util.h"
 
-#include <string.h>
-
 struct xts {
     struct tr_xts_key key;
     uint8_t key_set, iv_set;
@@ -12,8 +10,6 @@ struct xts {
 
 static int xts_ctrl(EVP_CIPHER_CTX *ctx, int type, int arg, void *ptr)
 {
-    (void)arg;
-    (void)ptr;
     struct xts *x = tre_evp.data(ctx);
     if (type != EVP_CTRL_INIT)
         return -1;

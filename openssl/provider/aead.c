@@ -53,8 +53,7 @@ static __attribute__((noinline)) int aead_init_rest(struct trp_aead *a, const ui
 
 /* Initializes a message for encryption or decryption. Fast path: in most messages, only the IV is
  * new. */
-static inline int trp_aead_init(void *ctx, const uint8_t *key, size_t key_len, const uint8_t *iv,
-                                size_t iv_len, const OSSL_PARAM params[], int encrypt)
+static inline int trp_aead_init(TRP_INIT_PARAMETERS, int encrypt)
 {
     struct trp_aead *a = ctx;
     a->encrypt = (uint8_t)encrypt;

@@ -10,8 +10,6 @@
 #include "dispatch.h"
 #include "tls_aead.h"
 
-#include <string.h>
-
 #define TRP_MAX_IV 128
 #define TRP_TAG    16
 

@@ -44,8 +44,7 @@ static int ccm_crypt(struct trp_ccm *c, uint8_t *out, size_t *out_len, const uin
     return 1;
 }
 
-static int ccm_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
-                      const unsigned char *in, size_t len)
+static int ccm_update(TRP_DATA_PARAMETERS)
 {
     struct trp_ccm *c = ctx;
     if (out_size < len)
@@ -57,8 +56,6 @@ static int ccm_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_
 {
     struct trp_ccm *c = ctx;
     const struct trossl_ccm_settings now = ccm_settings(c);
-    (void)out;
-    (void)out_size;
     *out_len = 0;
     if (!c->a.key_set)
         return 0;
@@ -71,8 +68,7 @@ static int ccm_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_
     return 1;
 }
 
-static int ccm_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
-                      const unsigned char *in, size_t len)
+static int ccm_cipher(TRP_DATA_PARAMETERS)
 {
     struct trp_ccm *c = ctx;
     if (out_size < len)

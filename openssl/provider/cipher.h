@@ -52,6 +52,14 @@ struct trp_kind {
     const struct trp_aead_mode *aead_mode;
 };
 
+/* The parameters of OSSL_FUNC_cipher_encrypt_init_fn, and those of OSSL_FUNC_cipher_update_fn. */
+#define TRP_INIT_PARAMETERS                                                                        \
+    void *ctx, const unsigned char *key, size_t key_len, const unsigned char *iv, size_t iv_len,   \
+        const OSSL_PARAM params[]
+#define TRP_DATA_PARAMETERS                                                                        \
+    void *ctx, unsigned char *out, size_t *out_len, size_t out_size, const unsigned char *in,      \
+        size_t len
+
 void *trp_new(void *provctx, const struct trp_kind *kind);
 OSSL_FUNC_cipher_freectx_fn trp_free;
 OSSL_FUNC_cipher_dupctx_fn trp_dup;

@@ -6,7 +6,6 @@
 #include "util.h"
 
 #include <openssl/evp.h>
-#include <string.h>
 
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #define INLINE              static inline __attribute__((always_inline))
@@ -301,8 +300,6 @@ INLINE int stream_update(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *
 int trp_stream_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
 {
     const struct trp_cipher *cipher = ctx;
-    (void)out;
-    (void)out_size;
     if (!cipher->key_set)
         return trp_failed(cipher, PROV_R_NO_KEY_SET);
     *out_len = 0;
@@ -311,9 +308,6 @@ int trp_stream_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_
 
 int trp_no_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
 {
-    (void)ctx;
-    (void)out;
-    (void)out_size;
     *out_len = 0;
     return 1;
 }
@@ -336,13 +330,11 @@ INLINE int cipher_once(struct trp_cipher *cipher, int mode, uint8_t *out, size_t
 }
 
 #define MODE(name, mode, kind)                                                                     \
-    int trp_##name##_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,       \
-                            const unsigned char *in, size_t len)                                   \
+    int trp_##name##_update(TRP_DATA_PARAMETERS)                                                   \
     {                                                                                              \
         return kind##_update(ctx, mode, out, out_len, out_size, in, len);                          \
     }                                                                                              \
-    int trp_##name##_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,       \
-                            const unsigned char *in, size_t len)                                   \
+    int trp_##name##_cipher(TRP_DATA_PARAMETERS)                                                   \
     {                                                                                              \
         return cipher_once(ctx, mode, out, out_len, out_size, in, len);                            \
     }

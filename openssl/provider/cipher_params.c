@@ -9,7 +9,6 @@
 #include <limits.h>
 #include <openssl/core_names.h>
 #include <openssl/params.h>
-#include <string.h>
 
 /* ---- Parameters of a cipher ----------------------------------------------------------------- */
 

@@ -3,8 +3,6 @@
 #include "dispatch.h"
 #include "pipeline.h"
 
-#include <string.h>
-
 /* ---- Contexts ------------------------------------------------------------------------------- */
 
 void *trp_new(void *provctx, const struct trp_kind *kind)
@@ -86,8 +84,7 @@ int trp_set_key(struct trp_keyed *ctx, const uint8_t *key, size_t key_len)
     return 1;
 }
 
-static inline int trp_init(void *ctx, const uint8_t *key, size_t key_len, const uint8_t *iv,
-                           size_t iv_len, const OSSL_PARAM params[], int encrypt)
+static inline int trp_init(TRP_INIT_PARAMETERS, int encrypt)
 {
     struct trp_cipher *cipher = ctx;
     enum tr_mode mode = cipher->head.kind->mode;

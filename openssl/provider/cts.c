@@ -65,9 +65,7 @@ static TRP_LIST(cts_gettable_ctx_params, TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN),
 static TRP_LIST(cts_settable_ctx_params, TRP_UINT(OSSL_CIPHER_PARAM_PADDING),
                 TRP_UINT(OSSL_CIPHER_PARAM_NUM), TRP_TEXT(OSSL_CIPHER_PARAM_CTS_MODE))
 
-static inline int cts_init(void *ctx, const unsigned char *key, size_t key_len,
-                           const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[],
-                           int encrypt)
+static inline int cts_init(TRP_INIT_PARAMETERS, int encrypt)
 {
     struct trp_cts *c = ctx;
     c->updated = 0;
@@ -77,8 +75,7 @@ static inline int cts_init(void *ctx, const unsigned char *key, size_t key_len,
 
 TRP_INITS(static, cts)
 
-static int cts_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
-                      const unsigned char *in, size_t len)
+static int cts_update(TRP_DATA_PARAMETERS)
 {
     struct trp_cts *c = ctx;
     struct tr_cipher *core = &c->base.cipher.core;

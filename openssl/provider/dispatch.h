@@ -62,18 +62,14 @@
  * function. */
 #define TRP_CIPHER(family) TRP_FUNCTION(OSSL_FUNC_CIPHER_CIPHER, family##_cipher),
 
-/* Defines <family>_encrypt_init and <family>_decrypt_init from <family>_init(ctx, key, key_len, iv,
- * iv_len, params, encrypt). The first argument is `static` or nothing. */
+/* Defines <family>_encrypt_init and <family>_decrypt_init from
+ * <family>_init(TRP_INIT_PARAMETERS, int encrypt). The first argument is `static` or nothing. */
 #define TRP_INITS(linkage, family)                                                                 \
-    linkage int family##_encrypt_init(void *ctx, const unsigned char *key, size_t key_len,         \
-                                      const unsigned char *iv, size_t iv_len,                      \
-                                      const OSSL_PARAM params[])                                   \
+    linkage int family##_encrypt_init(TRP_INIT_PARAMETERS)                                         \
     {                                                                                              \
         return family##_init(ctx, key, key_len, iv, iv_len, params, 1);                            \
     }                                                                                              \
-    linkage int family##_decrypt_init(void *ctx, const unsigned char *key, size_t key_len,         \
-                                      const unsigned char *iv, size_t iv_len,                      \
-                                      const OSSL_PARAM params[])                                   \
+    linkage int family##_decrypt_init(TRP_INIT_PARAMETERS)                                         \
     {                                                                                              \
         return family##_init(ctx, key, key_len, iv, iv_len, params, 0);                            \
     }

@@ -22,22 +22,21 @@ static void evp_find(struct trp_evp *evp, const void *address)
 /* The functions of the first libcrypto of the process. Finding them takes 5 µs. */
 static struct {
     unsigned state;
-    const void *address;
-    struct trp_evp evp;
+    struct evp_found {
+        const void *address;
+        struct trp_evp evp;
+    } found;
 } process;
 
 void trp_evp_find(struct trp_evp *evp, const void *address)
 {
-    if (trossl_is_stored(&process.state) && process.address == address) {
-        *evp = process.evp;
-    } else {
-        evp_find(evp, address);
-        if (trossl_may_store(&process.state)) {
-            process.address = address;
-            process.evp = *evp;
-            trossl_stored(&process.state);
-        }
+    if (trossl_is_stored(&process.state) && process.found.address == address) {
+        *evp = process.found.evp;
+        return;
     }
+    evp_find(evp, address);
+    const struct evp_found found = {address, *evp};
+    trossl_store_once(&process.state, &process.found, &found, sizeof(found));
 }
 
 /* Draws n bytes, at most 256, from the kernel. Signals do not interrupt getrandom() up to that

@@ -27,11 +27,9 @@ struct trp_evp { /* If one function is missing, all members are NULL. */
 #undef TRP_MEMBER
 };
 
-/*
- * Finds all functions in the loaded object that contains the address. If a function is missing,
- * sets all members to NULL. Functions are missing if a program contains libcrypto
- * statically and does not export them.
- */
+/* Finds all functions in the loaded object that contains the address. If a function is missing,
+ * sets all members to NULL. Functions are missing if a program contains libcrypto statically and
+ * does not export them. */
 void trp_evp_find(struct trp_evp *evp, const void *address);
 
 #endif

@@ -174,8 +174,7 @@ static __attribute__((noinline)) int gcm_update_otherwise(struct trp_gcm *g, uin
     return gcm_crypt(g, out, out_len, in, len) || trp_failed(g, PROV_R_CIPHER_OPERATION_FAILED);
 }
 
-int trp_gcm_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
-                   const unsigned char *in, size_t len)
+int trp_gcm_update(TRP_DATA_PARAMETERS)
 {
     struct trp_gcm *g = ctx;
     if (in == NULL || len == 0 || g->a.tls || (out != NULL && out_size < len))
@@ -188,7 +187,6 @@ int trp_gcm_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_si
 int trp_gcm_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
 {
     struct trp_gcm *g = ctx;
-    (void)out_size;
     if (LIKELY(g->a.iv_state == TRP_IV_IN_USE && !g->a.tls)) {
         *out_len = 0;
         return gcm_end(g);
@@ -196,8 +194,7 @@ int trp_gcm_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_siz
     return gcm_crypt(g, out, out_len, NULL, 0);
 }
 
-static int gcm_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
-                      const unsigned char *in, size_t len)
+static int gcm_cipher(TRP_DATA_PARAMETERS)
 {
     struct trp_gcm *g = ctx;
     if (out_size < len)
@@ -416,9 +413,7 @@ static const struct trp_aead_mode gcm_mode = {.family = {.context_size = sizeof(
 
 /* Initializes a message. Fast path for most messages: the old key, a 12-byte IV and, when
  * decrypting, a tag. */
-static inline int trp_gcm_init(void *ctx, const unsigned char *key, size_t key_len,
-                               const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[],
-                               int encrypt)
+static inline int trp_gcm_init(TRP_INIT_PARAMETERS, int encrypt)
 {
     struct trp_gcm *g = ctx;
     if (LIKELY(key == NULL && iv != NULL && iv_len == IV)) {

@@ -102,8 +102,6 @@ int trp_gcm_pipeline_final(void *ctx, size_t n, unsigned char **out, size_t *out
                            const size_t *out_size)
 {
     struct trp_gcm_pipes *pipes = gcm_pipes_of(ctx);
-    (void)out;
-    (void)out_size;
     if (!trp_has_pipes(ctx, n))
         return 0;
     int good = pipes->encrypt || pipes->tag_len != 0;

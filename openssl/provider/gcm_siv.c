@@ -131,14 +131,11 @@ static int gcm_siv_finish(struct trp_gcm_siv *g)
 
 static int gcm_siv_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
 {
-    (void)out;
-    (void)out_size;
     *out_len = 0;
     return gcm_siv_finish(ctx);
 }
 
-static int gcm_siv_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
-                          const unsigned char *in, size_t len)
+static int gcm_siv_update(TRP_DATA_PARAMETERS)
 {
     struct trp_gcm_siv *g = ctx;
     *out_len = 0;

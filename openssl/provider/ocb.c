@@ -91,8 +91,7 @@ static int ocb_data(struct trp_ocb *o, uint8_t *out, size_t *out_len, size_t out
     return 1;
 }
 
-static int ocb_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
-                      const unsigned char *in, size_t len)
+static int ocb_update(TRP_DATA_PARAMETERS)
 {
     struct trp_ocb *o = ctx;
     if (!ocb_begun(o))
@@ -133,8 +132,7 @@ static int ocb_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_
 /* The function for EVP_Cipher(). Data bypasses the buffer, and NULL input ends the message. In
  * OpenSSL before 3.0.22 and 3.5.8, the default provider succeeds on NULL input without comparing
  * the tag (CVE-2026-75803). */
-static int ocb_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
-                      const unsigned char *in, size_t len)
+static int ocb_cipher(TRP_DATA_PARAMETERS)
 {
     struct trp_ocb *o = ctx;
     if (in == NULL)

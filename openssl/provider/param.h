@@ -36,19 +36,12 @@
     }
 
 /* Define a function that returns a list of parameters: of a context, or of an algorithm. */
-#define TRP_LIST(function, ...)                                                                    \
-    const OSSL_PARAM *function(void *ctx, void *provctx)                                           \
+#define TRP_LIST(function, ...)              TRP_LIST_BY(function(void *ctx, void *provctx), __VA_ARGS__)
+#define TRP_LIST_OF_ALGORITHM(function, ...) TRP_LIST_BY(function(void *provctx), __VA_ARGS__)
+#define TRP_LIST_BY(function, ...)                                                                 \
+    const OSSL_PARAM *function                                                                     \
     {                                                                                              \
         static const OSSL_PARAM list[] = {__VA_ARGS__, TRP_END};                                   \
-        (void)ctx;                                                                                 \
-        (void)provctx;                                                                             \
-        return list;                                                                               \
-    }
-#define TRP_LIST_OF_ALGORITHM(function, ...)                                                       \
-    const OSSL_PARAM *function(void *provctx)                                                      \
-    {                                                                                              \
-        static const OSSL_PARAM list[] = {__VA_ARGS__, TRP_END};                                   \
-        (void)provctx;                                                                             \
         return list;                                                                               \
     }
 

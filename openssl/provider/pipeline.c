@@ -3,8 +3,6 @@
 
 #include "util.h"
 
-#include <string.h>
-
 /* ---- All modes ------------------------------------------------------------------------------- */
 
 void trp_pipes_free(struct trp_pipes *pipes)

@@ -57,14 +57,11 @@ static int siv_message(struct trp_siv *s, uint8_t *out, const uint8_t *in, size_
 static int siv_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
 {
     const struct trp_siv *s = ctx;
-    (void)out;
-    (void)out_size;
     *out_len = 0;
     return s->a.key_set ? s->done : trp_failed(s, PROV_R_NO_KEY_SET);
 }
 
-static int siv_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
-                      const unsigned char *in, size_t len)
+static int siv_update(TRP_DATA_PARAMETERS)
 {
     struct trp_siv *s = ctx;
     *out_len = 0;

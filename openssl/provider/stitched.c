@@ -25,8 +25,7 @@ static const struct trp_family stitched = {.context_size = sizeof(struct trp_sti
 
 /* ---- Data ------------------------------------------------------------------------------------ */
 
-static int stitched_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
-                           const unsigned char *in, size_t len)
+static int stitched_cipher(TRP_DATA_PARAMETERS)
 {
     struct trp_stitched *c = ctx;
     if (!c->base.cipher.key_set)
@@ -39,8 +38,7 @@ static int stitched_cipher(void *ctx, unsigned char *out, size_t *out_len, size_
     return 1;
 }
 
-static int stitched_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
-                           const unsigned char *in, size_t len)
+static int stitched_update(TRP_DATA_PARAMETERS)
 {
     struct trp_stitched *c = ctx;
     if (len == 0 && c->base.cipher.key_set) {
@@ -65,9 +63,13 @@ static int stitched_update(void *ctx, unsigned char *out, size_t *out_len, size_
 
 /* Stores a record's AAD (RFC 5246 section 6.2.3.1). When sealing, the length field from libssl
  * counts the explicit IV; the stored field does not. */
-static int stitched_set_aad(struct trp_stitched *c, const uint8_t *aad, size_t len)
+static int stitched_set_aad(void *ctx, OSSL_PARAM *p)
 {
-    if (len != TRP_AAD || aad == NULL)
+    struct trp_stitched *c = ctx;
+    const uint8_t *aad = p->data;
+    if (p->data_type != OSSL_PARAM_OCTET_STRING)
+        return trp_failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
+    if (p->data_size != TRP_AAD || aad == NULL)
         return 0;
     memcpy(c->aad, aad, TRP_AAD);
     if (c->base.cipher.core.decrypt) {
@@ -86,14 +88,6 @@ static int stitched_set_aad(struct trp_stitched *c, const uint8_t *aad, size_t l
     }
     c->tls_pad = (n + c->sha->digest_len + TR_BLOCK) / TR_BLOCK * TR_BLOCK - n;
     return 1;
-}
-
-static int stitched_set_aad_param(void *ctx, OSSL_PARAM *p)
-{
-    struct trp_stitched *c = ctx;
-    if (p->data_type != OSSL_PARAM_OCTET_STRING)
-        return trp_failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
-    return stitched_set_aad(c, p->data, p->data_size);
 }
 
 static int stitched_set_tls_version(void *ctx, OSSL_PARAM *p)
@@ -200,7 +194,7 @@ static const struct trp_aead_param stitched_set[] = {
     {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_SEND_FRAGMENT, stitched_set_max_fragment},
     {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD, stitched_plan_many},
     {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC, stitched_seal_many},
-    {OSSL_CIPHER_PARAM_AEAD_TLS1_AAD, stitched_set_aad_param},
+    {OSSL_CIPHER_PARAM_AEAD_TLS1_AAD, stitched_set_aad},
     {OSSL_CIPHER_PARAM_KEYLEN, trp_set_key_len},
     {OSSL_CIPHER_PARAM_TLS_VERSION, stitched_set_tls_version},
     {NULL, NULL}};
@@ -277,9 +271,7 @@ static TRP_LIST(stitched_settable_ctx_params,
 
 /* ---- Keys, and the function tables ----------------------------------------------------------- */
 
-static inline int stitched_init(void *ctx, const unsigned char *key, size_t key_len,
-                                const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[],
-                                int encrypt)
+static inline int stitched_init(TRP_INIT_PARAMETERS, int encrypt)
 {
     struct trp_stitched *c = ctx;
     /* An AAD that was set for encryption does not apply to decryption, and vice versa. */

@@ -7,7 +7,6 @@
 #include "util.h"
 
 #include <openssl/prov_ssl.h>
-#include <string.h>
 
 #define HEADER           5u
 #define MAX_PADDING      256u

@@ -29,9 +29,7 @@ static int wrap_set_ctx_params(void *ctx, const OSSL_PARAM params[])
     return p == NULL || trp_set_key_len(ctx, p);
 }
 
-static inline int wrap_init(void *ctx, const unsigned char *key, size_t key_len,
-                            const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[],
-                            int encrypt)
+static inline int wrap_init(TRP_INIT_PARAMETERS, int encrypt)
 {
     struct trp_keyed *w = ctx;
     w->cipher.core.decrypt = !encrypt;
@@ -55,8 +53,7 @@ static enum tr_status wrap_run(struct trp_keyed *w, uint8_t *out, size_t *out_le
                              : tr_kw_wrap(key, inverse, iv, out, in, len);
 }
 
-static int wrap_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
-                       const unsigned char *in, size_t len)
+static int wrap_update(TRP_DATA_PARAMETERS)
 {
     struct trp_keyed *w = ctx;
     int decrypt = w->cipher.core.decrypt;

@@ -3,8 +3,6 @@
 #include "dispatch.h"
 #include "util.h"
 
-#include <string.h>
-
 #define MAX_UNIT (TR_BLOCK << 20) /* IEEE 1619 section 5.1: 2^20 blocks */
 
 struct trp_xts {
@@ -47,9 +45,7 @@ static int xts_set_key(struct trp_xts *x, const uint8_t *key, size_t len, int en
     return 1;
 }
 
-static inline int xts_init(void *ctx, const unsigned char *key, size_t key_len,
-                           const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[],
-                           int encrypt)
+static inline int xts_init(TRP_INIT_PARAMETERS, int encrypt)
 {
     struct trp_xts *x = ctx;
     x->cipher.core.decrypt = !encrypt;
@@ -76,15 +72,13 @@ static int xts_crypt(struct trp_xts *x, uint8_t *out, size_t *out_len, const uin
     return 1;
 }
 
-static int xts_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
-                      const unsigned char *in, size_t len)
+static int xts_cipher(TRP_DATA_PARAMETERS)
 {
     return out_size < len ? trp_failed(ctx, PROV_R_OUTPUT_BUFFER_TOO_SMALL)
                           : xts_crypt(ctx, out, out_len, in, len);
 }
 
-static int xts_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
-                      const unsigned char *in, size_t len)
+static int xts_update(TRP_DATA_PARAMETERS)
 {
     struct trp_xts *x = ctx;
     if (out_size < len)
