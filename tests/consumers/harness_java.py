@@ -61,6 +61,9 @@ class ServerGain(JavaGain):
     def demanded(self, counted):
         return None  # shown before
 
+    def row(self, *measured):
+        return {**super().row(*measured), "changed": "`run --java`"}
+
     def shown(self):
         """Does some work on each side. All records are of the provider of the side, and as many as the
         work needs."""
