@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Partial blocks in two 64-bit words. Byte i of a block is bits 8 i to 8 i + 7. Loads and stores
+/* Partial blocks in two 64-bit words. Byte i of a block is bits 8 i to 8 i + 7. Loads and stores
  * use a few wide accesses, which may overlap. Only partial_load_after() accesses memory outside the
  * partial block. Copying byte by byte would take longer than encrypting the block. A wide load
- * after such narrow stores would also cause a store-forwarding stall.
- */
+ * after such narrow stores would also cause a store-forwarding stall. */
 #ifndef TR_PARTIAL_BLOCK_H
 #define TR_PARTIAL_BLOCK_H
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * UNROLL before a loop with a constant count unrolls it, so that arrays of vectors stay in
- * registers. DO_NOT_UNROLL keeps a loop as it is.
- */
+/* UNROLL before a loop with a constant count unrolls it, so that arrays of vectors stay in
+ * registers. DO_NOT_UNROLL keeps a loop as it is. */
 #ifndef TR_UNROLL_H
 #define TR_UNROLL_H
 

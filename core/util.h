@@ -164,13 +164,11 @@ TR_INLINE void tr_double(uint8_t out[16], const uint8_t a[16])
     tr_store64_be(out + 8, low << 1 ^ (carry & 0x87));
 }
 
-/*
- * TR_PUBLIC(x) is x, an int that depends on secrets but is public, so that code may branch on it.
+/* TR_PUBLIC(x) is x, an int that depends on secrets but is public, so that code may branch on it.
  * Examples are whether a tag is right, the number of padding bytes, and whether two keys are equal.
  * With TR_TEST_PUBLIC, the macro also marks x as public for the checkers of tests/core/secrets.h.
  * TR_PUBLISH(p, len) marks the memory at p as public. Examples are a tag that is also the message's
- * first counter block, and the length of an unwrapped key.
- */
+ * first counter block, and the length of an unwrapped key. */
 #ifdef TR_TEST_PUBLIC
 #    include <valgrind/memcheck.h>
 TR_INLINE int tr_public(int value)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The environment of the archive libtenrounds-core.a, which calls no function of a C library but
+/* The environment of the archive libtenrounds-core.a, which calls no function of a C library but
  * memcpy(), memmove(), memset() and memcmp(). scripts/archive appends this file to the archive's
- * tenrounds.h.
- */
+ * tenrounds.h. */
 #ifndef TENROUNDS_ENVIRONMENT_H
 #define TENROUNDS_ENVIRONMENT_H
 

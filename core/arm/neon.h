@@ -75,11 +75,9 @@ V_OPERATION(V, v_add_last_byte, (V x, unsigned n), vaddq_u8(x, v_last_bytes(n)))
 V_OPERATION(V, v_add_lane_number, (V x), x)
 V_OPERATION(V, v_swap_halves, (V x), vextq_u8(x, x, 8))
 
-/*
- * PMULL multiplies the low halves, and PMULL2 the high halves. So v_clmul_lh() and v_clmul_hl()
+/* PMULL multiplies the low halves, and PMULL2 the high halves. So v_clmul_lh() and v_clmul_hl()
  * first exchange the halves of b. Callers use both functions with the same b, so the compiler
- * exchanges the halves only once.
- */
+ * exchanges the halves only once. */
 TR_INLINE TR_TARGET V v_clmul_ll(V a, V b)
 {
     poly64x2_t x = vreinterpretq_p64_u8(a), y = vreinterpretq_p64_u8(b);

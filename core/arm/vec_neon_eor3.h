@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The vector type of the backend armce-eor3: vec_neon.h with EOR3, into which the compiler fuses
- * pairs of XORs.
- */
+/* The vector type of the backend armce-eor3: vec_neon.h with EOR3, into which the compiler fuses
+ * pairs of XORs. */
 #ifndef TR_ARM_VEC_NEON_EOR3_H
 #define TR_ARM_VEC_NEON_EOR3_H
 

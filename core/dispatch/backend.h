@@ -129,12 +129,10 @@ typedef enum tr_status tr_blocks_fn(const struct tr_aes_key *key, uint8_t *out, 
 typedef enum tr_status tr_xts_unit_fn(const struct tr_xts_key *x, const uint8_t unit[TR_BLOCK],
                                       uint8_t *out, const uint8_t *in, size_t len);
 
-/*
- * Decrypts the last 16 + `last` bytes of a CBC message with ciphertext stealing, where `last` is 1
+/* Decrypts the last 16 + `last` bytes of a CBC message with ciphertext stealing, where `last` is 1
  * to 16. These bytes are a full ciphertext block and the first `last` bytes of another, the cut
  * block. If `cut_first` is set, the cut block comes first (CS1), else the full block (CS2, CS3).
- * Updates `iv`.
- */
+ * Updates `iv`. */
 typedef void tr_cts_fn(const struct tr_aes_key *key, uint8_t iv[TR_BLOCK], uint8_t *out,
                        const uint8_t *in, size_t last, int cut_first);
 

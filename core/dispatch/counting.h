@@ -28,12 +28,10 @@ struct tr_counting {
     } front[TR_MAX_BACKENDS];
 };
 
-/*
- * Sets up counting tables for `backend` and its weaker backends in *counting. Returns the table for
+/* Sets up counting tables for `backend` and its weaker backends in *counting. Returns the table for
  * which the host must expand its keys. That table has the name of `backend`. Does not clear
  * *counters: the caller supplies zeros or earlier counts. The keys must not outlive *counting and
- * *counters.
- */
+ * *counters. */
 const struct tr_backend *tr_counting_init(struct tr_counting *counting,
                                           const struct tr_backend *backend,
                                           struct tr_counters *counters);

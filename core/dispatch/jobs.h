@@ -63,12 +63,10 @@ static inline void tr_list_streams(struct tr_job *list, const void *jobs, size_t
         list[i] = (struct tr_job){of[i].key, of[i].iv, of[i].in, of[i].out, of[i].len / TR_BLOCK};
 }
 
-/*
- * Runs two or more jobs of at least one block each, whose keys have one size and one backend. Jobs
+/* Runs two or more jobs of at least one block each, whose keys have one size and one backend. Jobs
  * start in list order, so the longest should come first. If only one job remains, the backend may
  * leave the last blocks of this job to the caller. The backend then describes these blocks in
- * *last. Otherwise the backend sets last->blocks to 0.
- */
+ * *last. Otherwise the backend sets last->blocks to 0. */
 typedef void tr_multibuffer_fn(enum tr_mb_op op, const struct tr_jobs *jobs, struct tr_job *last);
 
 /* Runs `count` jobs to their ends. The lengths, key sizes and backends of the jobs may differ. The

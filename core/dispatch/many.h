@@ -10,13 +10,11 @@
 #define TR_MANY_BYTES 2048u
 #define TR_MANY_AAD   64u
 
-/*
- * Seals or opens messages of one length of data and one of AAD. All have one key or, if own_keys is
+/* Seals or opens messages of one length of data and one of AAD. All have one key or, if own_keys is
  * not 0, keys of one size and backend. Their IVs have 12 bytes and their tags 16; they have data.
  * Sets each job's status: TR_ERR_TAG if the tag of an opened message does not match, whose output
  * then holds zeros; else TR_OK. Returns the number of jobs that it has processed, which are the
- * first ones; the caller processes the others.
- */
+ * first ones; the caller processes the others. */
 typedef size_t tr_gcm_many_fn(struct tr_gcm_job *jobs, size_t count, int decrypt, int own_keys);
 
 /* Whether all jobs have the key and the lengths of the first, and no output begins inside its

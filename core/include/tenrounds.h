@@ -196,13 +196,11 @@ struct tr_selection {
     const char *bad_mask; /* the mask's first word that names no feature, or NULL */
 };
 
-/*
- * Selects the strongest backend that passes its known-answer tests, and whose features are usable
+/* Selects the strongest backend that passes its known-answer tests, and whose features are usable
  * and not masked. If 512-bit registers lower the clock (as on Intel's Ice Lake and Tiger Lake),
  * selection prefers a 256-bit backend, unless the mask has "avx512". Stores the reasons in
  * *selection. The choice depends only on the arguments, the usable features, the microarchitecture
- * and TENROUNDS_TUNE.
- */
+ * and TENROUNDS_TUNE. */
 TR_API enum tr_status tr_select(const char *mask, tr_features also_masked,
                                 struct tr_selection *selection) TR_MUST_CHECK;
 
@@ -211,12 +209,10 @@ TR_API enum tr_status tr_select(const char *mask, tr_features also_masked,
  * aborts the process, because no result could be trusted. */
 TR_API const struct tr_backend *tr_backend_selected(void);
 
-/*
- * Facts about a microarchitecture. The core uses them to choose the fastest of several functions
+/* Facts about a microarchitecture. The core uses them to choose the fastest of several functions
  * that compute the same bytes, so no result depends on the facts. For experiments, the environment
  * variable TENROUNDS_TUNE can name another row of the table of microarchitectures. A value that
- * names no row has no effect.
- */
+ * names no row has no effect. */
 struct tr_tuning {
     const char *name;         /* the compilers' -march name for the row, if they have one */
     uint8_t aes_latency;      /* latency of an AES round, in cycles */
@@ -282,24 +278,20 @@ TR_API enum tr_status tr_cfb128_decrypt(const struct tr_aes_key *key, uint8_t iv
 TR_API enum tr_status tr_ofb(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,
                              uint8_t *out, const uint8_t *in, size_t len) TR_MUST_CHECK;
 
-/*
- * CTR (section 6.5, appendix B.1 with m = 128), for data of any length. Encryption and decryption
+/* CTR (section 6.5, appendix B.1 with m = 128), for data of any length. Encryption and decryption
  * are the same. The buffer `counter` holds the next counter block, a 128-bit big-endian number that
  * wraps. The buffer `keystream` holds the current keystream block. The variable *used counts the
  * bytes of this block that are already used, 0 to 15 (else TR_ERR_LENGTH). If *used is 0, there is
- * no current block. Before the first call, set *used to 0; `keystream` need not be set.
- */
+ * no current block. Before the first call, set *used to 0; `keystream` need not be set. */
 TR_API enum tr_status tr_ctr(const struct tr_aes_key *key, uint8_t counter[16],
                              uint8_t keystream[16], unsigned *used, uint8_t *out, const uint8_t *in,
                              size_t len) TR_MUST_CHECK;
 
-/*
- * CFB with segments of 8 bits or 1 bit (section 6.3), for any number of segments. Each call updates
+/* CFB with segments of 8 bits or 1 bit (section 6.3), for any number of segments. Each call updates
  * the shift register, `iv`. The length of CFB1 is in bits; the highest bit of a byte comes first.
  * In the last byte of `out`, bits beyond the length keep their value. Encryption is serial and
  * computes one AES block per segment, so it costs 16 or 128 times as much as CFB128. Decryption is
- * parallel.
- */
+ * parallel. */
 TR_API enum tr_status tr_cfb8_encrypt(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
                                       const uint8_t *in, size_t len) TR_MUST_CHECK;
 TR_API enum tr_status tr_cfb8_decrypt(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
@@ -309,13 +301,11 @@ TR_API enum tr_status tr_cfb1_encrypt(const struct tr_aes_key *key, uint8_t iv[1
 TR_API enum tr_status tr_cfb1_decrypt(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
                                       const uint8_t *in, size_t bits) TR_MUST_CHECK;
 
-/*
- * CBC with ciphertext stealing (SP 800-38A addendum), for a whole message of at least 16 bytes
+/* CBC with ciphertext stealing (SP 800-38A addendum), for a whole message of at least 16 bytes
  * (else TR_ERR_LENGTH). The ciphertext is as long as the plaintext. CS1 writes the partial
  * ciphertext block before the last full block. CS2 swaps these two blocks if there is a partial
  * block. CS3 always swaps the last two blocks (as RFC 3962 does). Encryption pads the last
- * plaintext block with zeros. Each call sets `iv` to the ciphertext of this padded block.
- */
+ * plaintext block with zeros. Each call sets `iv` to the ciphertext of this padded block. */
 enum tr_cts { TR_CS1 = 1, TR_CS2, TR_CS3 };
 TR_API enum tr_status tr_cbc_cts_encrypt(const struct tr_aes_key *key, enum tr_cts form,
                                          uint8_t iv[16], uint8_t *out, const uint8_t *in,
@@ -403,11 +393,9 @@ TR_API enum tr_status tr_xts_decrypt_units(const struct tr_xts_key *key, const u
  * all other jobs are valid.
  */
 
-/*
- * One block of ECB encryption for each of many samples. Header protection in QUIC (RFC 9001 section
+/* One block of ECB encryption for each of many samples. Header protection in QUIC (RFC 9001 section
  * 5.4) and DTLS 1.3 uses the first bytes of `mask`. The jobs share a key or have one each. A mask
- * may overlap its own sample in any way.
- */
+ * may overlap its own sample in any way. */
 struct tr_mask_job {
     const struct tr_aes_key *key;
     const uint8_t *sample; /* 16 bytes */
@@ -469,13 +457,11 @@ TR_API enum tr_status tr_cmac_sign_many(struct tr_cmac_job *jobs, size_t count) 
 TR_API enum tr_status tr_gcm_set_key(struct tr_gcm_key *key, const struct tr_backend *backend,
                                      const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
 
-/*
- * One-shot calls. The IV has at least 1 byte (section 5.2.1.1; else TR_ERR_IV_LENGTH). Use 12
+/* One-shot calls. The IV has at least 1 byte (section 5.2.1.1; else TR_ERR_IV_LENGTH). Use 12
  * bytes, and never the same IV twice under one key: reuse reveals the hash subkey and the XOR of
  * the plaintexts. A message has at most 2^36 - 32 bytes, AAD at most 2^61 - 1 (else TR_ERR_LENGTH).
  * The tag is truncated to its first tag_len bytes, 1 to 16 (else TR_ERR_TAG_LENGTH). The standard
- * allows only tags of 4, 8 and 12 to 16 bytes (section 5.2.1.2). AAD may not overlap `out`.
- */
+ * allows only tags of 4, 8 and 12 to 16 bytes (section 5.2.1.2). AAD may not overlap `out`. */
 TR_API enum tr_status tr_gcm_seal(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len,
                                   const uint8_t *aad, size_t aad_len, uint8_t *out,
                                   const uint8_t *in, size_t len, uint8_t *tag,
@@ -544,13 +530,11 @@ TR_API enum tr_status tr_ccm_open(const struct tr_ccm_key *key, const uint8_t *n
                                   uint8_t *out, const uint8_t *in, size_t len, const uint8_t *tag,
                                   size_t tag_len) TR_MUST_CHECK;
 
-/*
- * Streaming calls. CCM needs the lengths beforehand, so tr_ccm_start() takes them, with the limits
+/* Streaming calls. CCM needs the lengths beforehand, so tr_ccm_start() takes them, with the limits
  * above. AAD and then data follow, in pieces of any length that add up to these lengths. More bytes
  * give TR_ERR_LENGTH. Data before all AAD, or a tag before all data, gives TR_ERR_STATE. The tag
  * has the length given to tr_ccm_start(). Do not use the plaintext before tr_ccm_check() has
- * returned TR_OK.
- */
+ * returned TR_OK. */
 TR_API enum tr_status tr_ccm_start(struct tr_ccm *ccm, const struct tr_ccm_key *key,
                                    const uint8_t *nonce, size_t nonce_len, size_t tag_len,
                                    uint64_t aad_len, uint64_t len) TR_MUST_CHECK;
@@ -597,12 +581,10 @@ TR_API enum tr_status tr_ocb_open(const struct tr_ocb_key *key, const uint8_t *n
                                   uint8_t *out, const uint8_t *in, size_t len, const uint8_t *tag,
                                   size_t tag_len) TR_MUST_CHECK;
 
-/*
- * Streaming calls: start, then AAD and data in any order and any number of pieces, then tag or
+/* Streaming calls: start, then AAD and data in any order and any number of pieces, then tag or
  * check. Every piece of data except the last must have whole blocks. Data after a partial block
  * gives TR_ERR_STATE. The tag has the length given to tr_ocb_start(). Do not use the plaintext
- * before tr_ocb_check() has returned TR_OK.
- */
+ * before tr_ocb_check() has returned TR_OK. */
 TR_API enum tr_status tr_ocb_start(struct tr_ocb *ocb, const struct tr_ocb_key *key,
                                    const uint8_t *nonce, size_t nonce_len,
                                    size_t tag_len) TR_MUST_CHECK;
@@ -631,12 +613,10 @@ TR_API enum tr_status tr_siv_open(const struct tr_siv_key *key, const uint8_t *a
                                   uint8_t *out, const uint8_t *in, size_t len,
                                   const uint8_t tag[16]) TR_MUST_CHECK;
 
-/*
- * Streaming calls, for several AAD components. Call start, then tr_siv_aad() for each component (at
+/* Streaming calls, for several AAD components. Call start, then tr_siv_aad() for each component (at
  * most 126, else TR_ERR_LENGTH). Pass a nonce as the last component. Then pass all data in one
  * call, which ends the message. tr_siv_again() starts another message with the same AAD;
- * tr_siv_aad() can then add components.
- */
+ * tr_siv_aad() can then add components. */
 TR_API enum tr_status tr_siv_start(struct tr_siv *siv, const struct tr_siv_key *key) TR_MUST_CHECK;
 TR_API enum tr_status tr_siv_again(struct tr_siv *siv) TR_MUST_CHECK;
 TR_API enum tr_status tr_siv_aad(struct tr_siv *siv, const uint8_t *aad, size_t len) TR_MUST_CHECK;

@@ -6,11 +6,9 @@
 #include "modes/modes.h"
 #include "partial_block.h"
 
-/*
- * The steps of a one-shot call: the start, the AAD, and the call that encrypts or decrypts. A step
+/* The steps of a one-shot call: the start, the AAD, and the call that encrypts or decrypts. A step
  * runs only if all earlier steps succeeded. The macro first checks that the caller's variables
- * `out`, `in` and `len` are no bad overlap. The value of the macro is the status.
- */
+ * `out`, `in` and `len` are no bad overlap. The value of the macro is the status. */
 #define TR_STEPS(start, aad, crypt)                                                                \
     ({                                                                                             \
         enum tr_status steps = tr_bad_overlap(out, in, len) ? TR_ERR_OVERLAP : (start);            \
@@ -21,12 +19,10 @@
         steps;                                                                                     \
     })
 
-/*
- * As TR_STEPS, for modes in which a separate last call, `end`, computes or checks the tag. The
+/* As TR_STEPS, for modes in which a separate last call, `end`, computes or checks the tag. The
  * argument `mode` is the mode's name in function names, as gcm in tr_gcm_aad(). The argument `m`
  * points to the message object. The macros also use the caller's variables `aad` and `aad_len`. On
- * tag mismatch, opening cleanses the plaintext.
- */
+ * tag mismatch, opening cleanses the plaintext. */
 #define TR_SEAL_STEPS(mode, m, start, end)                                                         \
     ({                                                                                             \
         enum tr_status sealed = TR_STEPS(start, tr_##mode##_aad(m, aad, aad_len),                  \

@@ -23,11 +23,9 @@ static enum tr_status check(const struct tr_aes_key *key, enum tr_cts form, cons
     return tr_bad_overlap(out, in, len) ? TR_ERR_OVERLAP : TR_OK;
 }
 
-/*
- * Encrypts fewer than TR_FEW whole blocks and the `last` bytes after them. One call encrypts all of
+/* Encrypts fewer than TR_FEW whole blocks and the `last` bytes after them. One call encrypts all of
  * these blocks, the last one padded with zeros. Between two calls, the chaining value would pass
- * through memory, which adds latency.
- */
+ * through memory, which adds latency. */
 TR_INLINE void encrypt_few(const struct tr_aes_key *key, enum tr_cts form, uint8_t iv[16],
                            uint8_t *out, const uint8_t *in, size_t whole, size_t last)
 {

@@ -4,12 +4,10 @@
  * `iv` becomes the next input block. */
 #include "modes/keystream.h"
 
-/*
- * Encrypts or decrypts the current block from offset `used` on. Stops at the end of the block or
+/* Encrypts or decrypts the current block from offset `used` on. Stops at the end of the block or
  * after `len` bytes. Returns the number of bytes processed. In both directions, XORs the plaintext
  * into the processed bytes of `iv`, which then hold the ciphertext. In encryption, AES of the next
- * block therefore waits only for this XOR.
- */
+ * block therefore waits only for this XOR. */
 static size_t cfb_in_block(uint8_t iv[16], unsigned used, int decrypt, uint8_t *out,
                            const uint8_t *in, size_t len)
 {

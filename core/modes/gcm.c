@@ -309,13 +309,11 @@ static void gcm_whole_blocks(struct tr_gcm *g, uint8_t *out, const uint8_t *in, 
         tr_bulk(&g->key->aes, TR_OP_GHASH, NULL, out, blocks, &g->ghash);
 }
 
-/*
- * Continues a message after the call that processed it as a whole. Let y be the hash of AAD and
+/* Continues a message after the call that processed it as a whole. Let y be the hash of AAD and
  * data, and L the length block. The tag is (y ^ L) H ^ mask, so y H is tag ^ mask ^ L H, but y is
  * not known. GHASH is linear: from the hash 0 on, y H is XORed into the hash after the next
  * multiplication by H. If the data end in a partial block, more data will change this block, which
- * y H already contains multiplied twice. The addend is then due one multiplication later.
- */
+ * y H already contains multiplied twice. The addend is then due one multiplication later. */
 static void resume(struct tr_gcm *g)
 {
     uint8_t tag[TR_BLOCK];

@@ -19,12 +19,10 @@ TR_INLINE struct partial_block tr_gcm_counter_block(const uint8_t iv[TR_GCM_IV],
     return block;
 }
 
-/*
- * Seals or opens a whole message with one bulk operation (GCM_SEAL, GCM_OPEN), and returns 1.
+/* Seals or opens a whole message with one bulk operation (GCM_SEAL, GCM_OPEN), and returns 1.
  * Returns 0 if no backend has this operation, if the message is too long for one call, or if the
  * environment refuses the vector registers. The caller does not use tr_bulk(), because tr_bulk()
- * may split the message.
- */
+ * may split the message. */
 TR_INLINE int tr_gcm_whole(const struct tr_gcm_key *key, enum tr_op op, uint8_t *out,
                            const uint8_t *in, struct tr_gcm_message *m)
 {
@@ -41,22 +39,18 @@ TR_INLINE int tr_gcm_whole(const struct tr_gcm_key *key, enum tr_op op, uint8_t 
     return 1;
 }
 
-/*
- * As tr_gcm_whole(), but with two bulk operations. The first encrypts J0 and the counter blocks,
+/* As tr_gcm_whole(), but with two bulk operations. The first encrypts J0 and the counter blocks,
  * the second hashes AAD, ciphertext and lengths. Streaming needs more, one after the other. Returns
- * 0 if the message is longer than 16 blocks or its AAD longer than TR_GCM_HELD bytes.
- */
+ * 0 if the message is longer than 16 blocks or its AAD longer than TR_GCM_HELD bytes. */
 int tr_gcm_short(const struct tr_gcm_key *key, enum tr_op op, uint8_t *out, const uint8_t *in,
                  const struct tr_gcm_message *m);
 
 /* tr_gcm_seal_any() and tr_gcm_open_any(). */
 extern tr_gcm_fn *const tr_gcm_any[2];
 
-/*
- * The function for a message with `len` bytes of data: that of its length if it is short, else
+/* The function for a message with `len` bytes of data: that of its length if it is short, else
  * tr_gcm_seal_any() or tr_gcm_open_any(). The choice has no branch, and its atomic load is relaxed.
- * Otherwise, gcc 12 would load all arguments on the stack, and store them again before the jump.
- */
+ * Otherwise, gcc 12 would load all arguments on the stack, and store them again before the jump. */
 TR_INLINE tr_gcm_fn *tr_gcm_call(const struct tr_gcm_key *key, size_t len, int open)
 {
     uintptr_t any = (uintptr_t)&tr_gcm_any[open];

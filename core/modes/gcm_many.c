@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Many GCM messages in one call. Adjacent jobs of one key and one shape (lengths of data, AAD, IV
+/* Many GCM messages in one call. Adjacent jobs of one key and one shape (lengths of data, AAD, IV
  * and tag) go to the backend's multi-message code, if it has any. So do those of at most one block
  * with a key each. All others are processed one by one. With mixed lengths, sorting, masks and
- * powers of H for each lane cost what the common kernel gains (docs/tuning/gcm-many.md).
- */
+ * powers of H for each lane cost what the common kernel gains (docs/tuning/gcm-many.md). */
 #include "dispatch/many.h"
 #include "modes/gcm.h"
 #include "modes/modes.h"
@@ -41,12 +39,10 @@ static enum tr_status check_all(const struct tr_gcm_job *jobs, size_t count)
     return TR_OK;
 }
 
-/*
- * The number of jobs from the first on that have its shape, and whose outputs do not begin inside
+/* The number of jobs from the first on that have its shape, and whose outputs do not begin inside
  * their inputs. They have one key or, with data of at most a block, keys of one kind. Sets
  * *own_keys if they have several keys. Many jobs of one key are a run of their own. Messages of a
- * block take 25 cycles each, of which this loop must not be a large part.
- */
+ * block take 25 cycles each, of which this loop must not be a large part. */
 static size_t run_length(const struct tr_gcm_job *jobs, size_t count, int *own_keys)
 {
     const struct tr_gcm_job first = jobs[0];

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * GCM, SP 800-38D section 7: the one-shot calls, and short messages for backends without GCM_SEAL
+/* GCM, SP 800-38D section 7: the one-shot calls, and short messages for backends without GCM_SEAL
  * and GCM_OPEN. If the IV has 96 bits, one of these bulk operations processes a whole message.
- * Otherwise a one-shot call consists of streaming calls.
- */
+ * Otherwise a one-shot call consists of streaming calls. */
 #include "modes/aead.h"
 #include "modes/gcm.h"
 #include "modes/ghash.h"

@@ -19,13 +19,11 @@ static inline size_t tr_use_keystream(const uint8_t block[16], unsigned used, ui
     return n;
 }
 
-/*
- * Does CFB encryption or OFB of `whole` blocks and then `rest` bytes, 0 to 15. The partial block is
+/* Does CFB encryption or OFB of `whole` blocks and then `rest` bytes, 0 to 15. The partial block is
  * padded with zeros. If `whole` is less than TR_FEW, one bulk call processes the whole blocks and
  * the partial block together. A second call would have to load the chaining value from memory,
  * which adds latency. Sets `iv` for the caller's next call: in OFB to the last keystream block, in
- * CFB to the last keystream block XOR the padded plaintext.
- */
+ * CFB to the last keystream block XOR the padded plaintext. */
 static inline void tr_serial_tail(const struct tr_aes_key *key, enum tr_op op, uint8_t iv[16],
                                   uint8_t *out, const uint8_t *in, size_t whole, size_t rest)
 {

@@ -91,12 +91,10 @@ static void one_block(const struct tr_aes_key *key, int decrypt, uint8_t *out, c
     tr_cleanse_inline(run.tweak, sizeof(run.tweak));
 }
 
-/*
- * Ciphertext stealing, after the last full block has been encrypted or decrypted. The result of the
+/* Ciphertext stealing, after the last full block has been encrypted or decrypted. The result of the
  * full block is in `full`, which may be `out`. The first `rest` bytes of `full` become the end of
  * the output, and the other bytes fill up the partial block. Processes the filled block with
- * `tweak`, and stores the result at `out`, in place of the full block.
- */
+ * `tweak`, and stores the result at `out`, in place of the full block. */
 static void xts_fill_up(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
                         const uint8_t full[16], size_t rest, const uint8_t tweak[16])
 {
@@ -129,12 +127,10 @@ void tr_xts_steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const
     tr_cleanse_inline(full, sizeof(full));
 }
 
-/*
- * Ciphertext stealing in encryption, if the ciphertext of the full block is already at `out`. The
+/* Ciphertext stealing in encryption, if the ciphertext of the full block is already at `out`. The
  * caller encrypts the full block together with the blocks before it, so that only the filled block
  * goes through the rounds alone. If `in` equals `out`, this method is slower: the load of the
- * partial block spans bytes that were just stored, which causes a store-forwarding stall.
- */
+ * partial block spans bytes that were just stored, which causes a store-forwarding stall. */
 static void steal_after(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t rest,
                         struct tr_xts_run *run)
 {

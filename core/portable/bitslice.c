@@ -95,12 +95,10 @@ static uint32_t bitslice_gather(uint64_t x)
     return (uint32_t)(x | x >> 16);
 }
 
-/*
- * Loads four blocks into one element of each word, ready for sliced_transpose(). The byte in row
+/* Loads four blocks into one element of each word, ready for sliced_transpose(). The byte in row
  * r and column c of block k becomes byte 2 r + c div 2 of element[4 (c mod 2) + k]. In the
  * transposition, the element's index 4 (c mod 2) + k becomes the bit number within the byte. So
- * each bit moves to position 8 (2 r + c div 2) + 4 (c mod 2) + k, which is 16 r + 4 c + k.
- */
+ * each bit moves to position 8 (2 r + c div 2) + 4 (c mod 2) + k, which is 16 r + 4 c + k. */
 static void bitslice_load_element(uint64_t element[8], const uint8_t *in)
 {
     for (unsigned k = 0; k < 4; k++, in += TR_BLOCK) {

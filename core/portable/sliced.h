@@ -130,12 +130,10 @@ TR_INLINE TR_TARGET void sliced_inv_sub_bytes(WORD q[8])
     q[7] = u34;
 }
 
-/*
- * MixColumns of a row a0, with the rows a1, a2 and a3 after it, is 2 a0 ^ 3 a1 ^ a2 ^ a3. Let
+/* MixColumns of a row a0, with the rows a1, a2 and a3 after it, is 2 a0 ^ 3 a1 ^ a2 ^ a3. Let
  * t = a0 ^ a1, and let t2 = a2 ^ a3, which is t moved by two rows. The code then computes the equal
  * value 2 t ^ a1 ^ t2. Bit i of 2 t is bit i - 1 of t, XORed with bit 7 where 0x1b has a bit
- * (FIPS-197 section 4.2.1). In this order, 12 registers suffice.
- */
+ * (FIPS-197 section 4.2.1). In this order, 12 registers suffice. */
 TR_INLINE TR_TARGET void sliced_mix_columns(WORD q[8], unsigned r)
 {
     WORD up = rows_up(q[7], 1, r), top = q[7] ^ up, below = top;

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Known-answer tests for every operation, direction and key size of a backend. They call the modes,
+/* Known-answer tests for every operation, direction and key size of a backend. They call the modes,
  * at lengths that reach each loop and tail. The expected answers are 64-bit digests of the
  * ciphertexts and tags, because whole ciphertexts would make the library slower to load. Decryption
  * must give the plaintext. The test suite recomputes the digests with another implementation of
- * AES.
- */
+ * AES. */
 #include "selftest/selftest.h"
 
 #include "dispatch/backend.h"
@@ -164,12 +162,10 @@ static int is_plaintext(const uint8_t *data, size_t len)
 }
 
 #if TR_ENV_ALL_MODES
-/*
- * Tests of multi-buffer code. JOBS is the largest lane count of any backend. The jobs have two
+/* Tests of multi-buffer code. JOBS is the largest lane count of any backend. The jobs have two
  * lengths, so that lanes refill or go idle. In half of the tests, every second job uses a second
  * key. Jobs with several key objects run different code. Each result must equal the result of a
- * single-message call, which tr_kat_short() has already tested.
- */
+ * single-message call, which tr_kat_short() has already tested. */
 #    define JOBS         24u
 #    define CHAIN_BLOCKS 9u /* two cache lines and a block */
 
@@ -254,12 +250,10 @@ enum tr_status tr_kat_multibuffer(const struct tr_backend *backend)
     return right ? TR_OK : TR_ERR_SELF_TEST;
 }
 
-/*
- * Tests of a backend's multi-message code for GCM, with groups of 16 and of four messages. A
+/* Tests of a backend's multi-message code for GCM, with groups of 16 and of four messages. A
  * message has one block or, under one key, 1 to 6 vectors of 64 bytes. Each result must equal the
  * result of a single call under the same key, which other tests have checked. One message is forged
- * before all are opened.
- */
+ * before all are opened. */
 #    define GCM_JOBS   20u
 #    define GCM_FORGED 5u
 #    define GCM_LONG   333u
@@ -589,12 +583,10 @@ static __attribute__((__noinline__)) int long_ctr_is_right(const struct tr_aes_k
 }
 #endif
 
-/*
- * Tests the parallel modes with each number of blocks below a group of the widest backend: each has
+/* Tests the parallel modes with each number of blocks below a group of the widest backend: each has
  * code of its own. `known` is one of them. The message of MOST blocks is one of tr_known_lengths.
  * Encryption and decryption of its first blocks must give the first blocks of its ciphertext (in
- * CBC and CFB, encryption is serial) and its plaintext.
- */
+ * CBC and CFB, encryption is serial) and its plaintext. */
 static int each_number_is_right(struct tr_known_work *w, enum tr_known known)
 {
     enum { MOST = 31 * TR_BLOCK };
@@ -635,12 +627,10 @@ static int stealing_is_right(struct tr_known_work *w)
     return 1;
 }
 
-/*
- * Tests tr_backend.whole.cfb_decrypt with each number of vectors of 64 bytes, after a call that
+/* Tests tr_backend.whole.cfb_decrypt with each number of vectors of 64 bytes, after a call that
  * ends within a block. A third call continues the message, which tests the IV. Other code runs near
  * the end of a page (modes/cfb.c). So the last byte of each call beyond 64 bytes is at a multiple
- * of 64 bytes. Uses w->text for the ciphertext, and then restores it.
- */
+ * of 64 bytes. Uses w->text for the ciphertext, and then restores it. */
 static int any_cfb_is_right(struct tr_known_work *w)
 {
     const size_t more = 64;

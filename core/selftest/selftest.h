@@ -8,13 +8,11 @@
 #define TR_KNOWN_KEYS       3 /* 16, 24 and 32 bytes */
 #define TR_KNOWN_KEY_LEN(k) (16 + 8 * (size_t)(k))
 
-/*
- * Inputs of the known-answer tests, and the digest of outputs. The test suite also uses these, to
+/* Inputs of the known-answer tests, and the digest of outputs. The test suite also uses these, to
  * recompute the digests with another implementation. The known-answer tests run on the stack of the
  * thread that makes the first call. To save stack, they encrypt and decrypt one buffer in place.
  * The tests need less than 16 KiB of stack, 6 KiB of which are precomputed values for long
- * messages. The tests of multi-buffer code need more.
- */
+ * messages. The tests of multi-buffer code need more. */
 #define TR_KNOWN_MAX   8791u /* longest message, in bytes */
 #define TR_KNOWN_SHORT 1536u /* buffer of the short tests; gcm_agrees() uses it in two halves */
 extern const uint16_t tr_known_lengths[8];
@@ -125,12 +123,10 @@ enum tr_status tr_kat_long(const struct tr_backend *backend, unsigned tests, uns
  * large stack. */
 enum tr_status tr_kat_ctr(const struct tr_backend *backend, unsigned tests, unsigned k);
 
-/*
- * Whether the process may use a backend for a mode. Runs those known-answer tests of this set and
+/* Whether the process may use a backend for a mode. Runs those known-answer tests of this set and
  * key length (16, 24 or 32) that have not run, and remembers their verdict. A backend that has
  * failed one test is not used again, for any mode. Threads that race here run the same tests and
- * store the same verdict. Takes no lock. A fork inherits the verdicts.
- */
+ * store the same verdict. Takes no lock. A fork inherits the verdicts. */
 int tr_backend_passes(const struct tr_backend *backend, unsigned tests, size_t key_len);
 
 /* The verdicts on a backend, for each key length: the tests that it has passed, and TR_FAILED once

@@ -16,11 +16,9 @@
 #include "simd/steal.h"
 
 #if WHOLE_CALLS
-/*
- * Decrypts n bytes from offset `used` of the current block on. The block `shift` holds ciphertext
+/* Decrypts n bytes from offset `used` of the current block on. The block `shift` holds ciphertext
  * before this offset, and keystream from there on. Returns `shift` with the n bytes of keystream
- * replaced by ciphertext.
- */
+ * replaced by ciphertext. */
 TR_INLINE TR_TARGET B cfb_head(B shift, unsigned used, uint8_t *out, const uint8_t *in, size_t n)
 {
     B data = b_select_bytes(b_load_bytes(in, n), b_load(steal_move + TR_BLOCK - used));

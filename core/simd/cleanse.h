@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Cleansing of keys and states. The stores are as wide as a vector, because a store takes one issue
- * slot whatever its width.
- */
+/* Cleansing of keys and states. The stores are as wide as a vector, because a store takes one issue
+ * slot whatever its width. */
 #ifndef TR_SIMD_CLEANSE_H
 #define TR_SIMD_CLEANSE_H
 
 #include "simd/table.h"
 
-/*
- * Cleanses n bytes, a multiple of VBYTES. V_KEEP() hides from gcc that the value is zero. Otherwise
+/* Cleanses n bytes, a multiple of VBYTES. V_KEEP() hides from gcc that the value is zero. Otherwise
  * gcc would replace the loop by memset() or REP STOS, which cost at least 25 cycles at these sizes
- * (Zen 4).
- */
+ * (Zen 4). */
 TR_INLINE TR_TARGET void cleanse_vectors(void *memory, size_t n)
 {
     V zero = v_zero();

@@ -69,10 +69,8 @@ TR_INLINE TR_TARGET void ctr_first_time(struct bulk *b, uint8_t *e, V base)
     ctr_later_rounds(x, b);
 }
 
-/*
- * Processes a group from its table entries at e. If `cleanse`, cleanses the entries, because no
- * later group reads them.
- */
+/* Processes a group from its table entries at e. If `cleanse`, cleanses the entries, because no
+ * later group reads them. */
 TR_INLINE TR_TARGET void ctr_next_time(struct bulk *b, uint8_t *e, V base, int cleanse)
 {
     V x[IN_FLIGHT];
@@ -117,10 +115,8 @@ TR_INLINE TR_TARGET uint64_t ctr_stage(enum ctr_stage stage, struct bulk *b, uin
     return low;
 }
 
-/*
- * Encrypts all full groups with the table. The number `blocks` is at least CTR_LONG_FROM - GROUP,
- * and `low` is a multiple of GROUP. Returns the number of blocks that remain, fewer than GROUP.
- */
+/* Encrypts all full groups with the table. The number `blocks` is at least CTR_LONG_FROM - GROUP,
+ * and `low` is a multiple of GROUP. Returns the number of blocks that remain, fewer than GROUP. */
 TR_INLINE TR_TARGET size_t ctr_by_states(struct bulk *b, uint64_t high, uint64_t low, size_t blocks)
 {
     uint8_t e[CTR_PERIOD * TR_BLOCK] TR_ALIGNED(64);

@@ -14,13 +14,11 @@
 #include "simd/steal.h"
 
 #if V_FEW
-/*
- * Decrypts the last two blocks of a message (tr_cts_fn in dispatch/backend.h): a full block and the
+/* Decrypts the last two blocks of a message (tr_cts_fn in dispatch/backend.h): a full block and the
  * cut block. The message has only the first `last` bytes of the cut block. AES decryption of the
  * full block gives the XOR of two blocks: the last plaintext block, padded with zeros, and the
  * complete cut block. So the bytes of this XOR from offset `last` on complete the cut block. Loads
- * both blocks before it stores, because `out` may equal `in`.
- */
+ * both blocks before it stores, because `out` may equal `in`. */
 TR_TARGET void V_FEW_NAME(cts_decrypt)(const struct tr_aes_key *key, uint8_t iv[TR_BLOCK],
                                        uint8_t *out, const uint8_t *in, size_t last, int cut_first)
 {

@@ -25,10 +25,8 @@ TR_INLINE TR_TARGET B sub_word(B x, uint32_t word, uint32_t rcon)
     return b_sub_columns(b_column_bytes(x, word), rcon);
 }
 
-/*
- * Computes w[i] = w[i-1] ^ w[i-Nk] for four words: each word of x becomes the XOR of itself, all
- * words before it, and t.
- */
+/* Computes w[i] = w[i-1] ^ w[i-Nk] for four words: each word of x becomes the XOR of itself, all
+ * words before it, and t. */
 TR_INLINE TR_TARGET B chain_words(B x, B t)
 {
     x = b_xor(x, b_shift_bytes_left(x, 4));
@@ -39,11 +37,9 @@ TR_INLINE TR_TARGET B chain_words(B x, B t)
 /* Rcon[i], FIPS-197 section 5.2. */
 static const uint8_t rcon[10] = {0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1b, 0x36};
 
-/*
- * Does round i of n on a block that is encrypted during key expansion. The compiler removes this
+/* Does round i of n on a block that is encrypted during key expansion. The compiler removes this
  * round where the result is not used. If V_KEY_FIRST is 1, no caller uses the result, so the
- * function returns x unchanged.
- */
+ * function returns x unchanged. */
 TR_INLINE TR_TARGET B next_round(B x, B k, unsigned i, unsigned n)
 {
 #if V_KEY_FIRST
@@ -105,11 +101,9 @@ TR_INLINE TR_TARGET B expand_256(uint8_t enc[][16], const uint8_t *raw, B x)
 }
 
 #if !V_KEY_FIRST
-/*
- * Sets `enc`, not `dec`, and sets h to the encryption of a block of zeros. The rounds of this block
+/* Sets `enc`, not `dec`, and sets h to the encryption of a block of zeros. The rounds of this block
  * overlap the expansion. With 192-bit keys the rounds follow the expansion, because some round keys
- * are split between two registers.
- */
+ * are split between two registers. */
 TR_TARGET void V_NAME(hash_key)(struct tr_aes_key *key, const uint8_t *raw, uint8_t h[TR_BLOCK])
 {
     B x = b_zero();

@@ -85,11 +85,9 @@ TR_INLINE TR_TARGET V few_load(const uint8_t *in, unsigned part)
     return load_vector(in, part);
 }
 
-/*
- * Processes n blocks, where n is a compile-time constant, 2 to TR_FEW. In CTR the last byte of the
+/* Processes n blocks, where n is a compile-time constant, 2 to TR_FEW. In CTR the last byte of the
  * counter must not wrap within the call, and the caller advances the counter. On YMM, four blocks
- * take half the AES operations that they take on XMM (docs/tuning/parallel.md).
- */
+ * take half the AES operations that they take on XMM (docs/tuning/parallel.md). */
 TR_INLINE TR_TARGET void few_of(struct tr_shape shape, unsigned n, const struct tr_aes_key *key,
                                 uint8_t *out, const uint8_t *in, void *iv)
 {
@@ -126,8 +124,7 @@ TR_INLINE TR_TARGET void few_of(struct tr_shape shape, unsigned n, const struct 
         store_vector(out + (size_t)j * VBYTES, x[j], part_of(j, vectors, n % VBLOCKS));
 }
 
-TR_INLINE TR_TARGET void few(struct tr_shape shape, const struct tr_aes_key *key, uint8_t *out,
-                             const uint8_t *in, size_t blocks, void *iv)
+TR_INLINE TR_TARGET void few(struct tr_shape shape, BULK_ARGUMENTS)
 {
     if (__builtin_expect(blocks == 1, 1))
         few_1(shape, key, out, in, iv);

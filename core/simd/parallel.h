@@ -21,27 +21,21 @@
 #    include "simd/few.h"
 #endif
 
-/*
- * The number of vectors in each group of a long call. CTR stays at IN_FLIGHT, because it needs
+/* The number of vectors in each group of a long call. CTR stays at IN_FLIGHT, because it needs
  * registers for constants. With 16 registers, 14 vectors leave two, for a key and an addend. Longer
  * groups pay pipeline fill and drain less often. ECB of 16 KiB on ZMM then reaches 100.0 % of the
- * AES rate instead of 97.6 % (Zen 4).
- */
+ * AES rate instead of 97.6 % (Zen 4). */
 #if IN_FLIGHT == 8 && !V_KEY_FIRST
 #    define LONG_GROUP (VBLOCKS == 4 ? 16 : 14)
 #else
 #    define LONG_GROUP IN_FLIGHT
 #endif
-/*
- * The shortest call, in blocks, with groups of LONG_GROUP vectors. In shorter calls, the blocks
- * after the last such group cost more than these groups gain.
- */
+/* The shortest call, in blocks, with groups of LONG_GROUP vectors. In shorter calls, the blocks
+ * after the last such group cost more than these groups gain. */
 #define LONG_GROUP_FROM (VBLOCKS == 4 ? LONG_GROUP * VBLOCKS : 256 / VBLOCKS)
-/*
- * Whether groups of LONG_GROUP vectors run in PARTS parts, each one round behind the part before it
+/* Whether groups of LONG_GROUP vectors run in PARTS parts, each one round behind the part before it
  * (staggered_rounds()). Each part needs a register for its round key. With 16 registers there is no
- * room, because 14 of them hold vectors.
- */
+ * room, because 14 of them hold vectors. */
 #define STAGGERED       (LONG_GROUP != IN_FLIGHT && V_REGISTERS == 32)
 #define PARTS           4u
 
@@ -57,13 +51,11 @@ struct group {
     int bytes;
 };
 
-/*
- * Returns vector j's state after the XOR of the first round key, k. The parameter `first` belongs
+/* Returns vector j's state after the XOR of the first round key, k. The parameter `first` belongs
  * to vector 0: in CFB its input, shifted by one block, and in CTR its state. In an aligned group of
  * CTR, adding j * VBLOCKS to the counters only sets bits that were 0. Vector j's state is therefore
  * `first` with j * VBLOCKS XORed into byte 15 of each block. This replaces an addition, a byte swap
- * and an XOR.
- */
+ * and an XOR. */
 TR_INLINE TR_TARGET V first_state(struct group g, const struct bulk *b, unsigned j, V k, V first,
                                   V counters)
 {
@@ -115,12 +107,10 @@ TR_INLINE TR_TARGET void last_rounds(struct group g, const struct bulk *b, V *x,
 
 #if STAGGERED
 _Static_assert(LONG_GROUP % PARTS == 0, "all parts have the same number of vectors");
-/*
- * Does all rounds of LONG_GROUP vectors. The rounds of the first parts overlap the loads of later
+/* Does all rounds of LONG_GROUP vectors. The rounds of the first parts overlap the loads of later
  * parts, and the rounds of the last parts overlap the stores of earlier parts. A single call of
  * 1 KiB is 1.04 to 1.09 times as fast as with all vectors in the same round. Successive calls gain
- * nothing (Zen 4, docs/tuning/parallel.md).
- */
+ * nothing (Zen 4, docs/tuning/parallel.md). */
 TR_INLINE TR_TARGET void staggered_rounds(struct group g, const struct bulk *b, V *x, V first,
                                           V counters)
 {
@@ -208,8 +198,7 @@ case n:                                                                         
 
 /* Processes the full groups of a call of any mode except CTR, and sets the IV for the blocks after
  * them. Returns the number of these blocks. */
-TR_INLINE TR_TARGET size_t whole_groups(struct tr_shape shape, const struct tr_aes_key *key,
-                                        uint8_t *out, const uint8_t *in, size_t blocks, void *iv)
+TR_INLINE TR_TARGET size_t whole_groups(struct tr_shape shape, BULK_ARGUMENTS)
 {
     struct bulk b = bulk_start(key, shape.inverse ? key->dec : key->enc, out, in);
     if (tr_shape_shifts(shape))
@@ -224,8 +213,7 @@ TR_INLINE TR_TARGET size_t whole_groups(struct tr_shape shape, const struct tr_a
 }
 
 /* Processes less than a full group in any mode except CTR. */
-TR_INLINE TR_TARGET void less_than_group(struct tr_shape shape, const struct tr_aes_key *key,
-                                         uint8_t *out, const uint8_t *in, size_t blocks, void *iv)
+TR_INLINE TR_TARGET void less_than_group(struct tr_shape shape, BULK_ARGUMENTS)
 {
     struct bulk b = bulk_start(key, shape.inverse ? key->dec : key->enc, out, in);
     if (tr_shape_shifts(shape)) {
@@ -234,9 +222,6 @@ TR_INLINE TR_TARGET void less_than_group(struct tr_shape shape, const struct tr_
     }
     small_group((struct group){.shape = shape}, &b, blocks);
 }
-
-#define BULK_ARGUMENTS                                                                             \
-    const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks, void *iv
 
 /* In a mode's function: jumps to V_SHORT_NAME(mode) if the call is short. Narrower registers are as
  * fast there, and their stores do not cause store-forwarding stalls in the next call. */
@@ -260,12 +245,10 @@ TR_INLINE TR_TARGET void less_than_group(struct tr_shape shape, const struct tr_
         (void)BLOCKS_OF(mode, blocks)(key, out, in, blocks, iv);                                   \
     }
 
-/*
- * V_ANY_NAME(mode) is the function for any number of blocks. Call overhead dominates in less than a
+/* V_ANY_NAME(mode) is the function for any number of blocks. Call overhead dominates in less than a
  * full group, so the function for it saves no registers. Another function does the full groups, and
  * then jumps there. In one function, 80 to 128 bytes would take 1.07 times as long (Zen 4,
- * docs/tuning/parallel.md).
- */
+ * docs/tuning/parallel.md). */
 #define PARALLEL_MODE(mode, of_mode)                                                               \
     static NOT_INLINE TR_TARGET enum tr_status V_NAME(mode##_small)(BULK_ARGUMENTS)                \
     {                                                                                              \

@@ -19,11 +19,9 @@
 #include "simd/vector.h"
 #include "util.h"
 
-/*
- * Does STEP(key) for each of the 9, 11 or 13 middle rounds, without a loop whose end could be
+/* Does STEP(key) for each of the 9, 11 or 13 middle rounds, without a loop whose end could be
  * mispredicted. Before the rounds, `at` points to the key of the first of them. After the rounds,
- * `at` points to the key of the next round.
- */
+ * `at` points to the key of the next round. */
 #define MIDDLE_ROUNDS(rounds, at, STEP) MIDDLE_ROUNDS_IF(rounds, at, STEP, (void)0)
 
 /* As MIDDLE_ROUNDS(), with a statement before additional rounds. */
@@ -134,13 +132,11 @@ TR_INLINE TR_TARGET void last_substitution(V *x, unsigned u, int inverse,
 #endif
 }
 
-/*
- * Does the middle rounds of u vectors from round key `key` on, then last_substitution(). As in
+/* Does the middle rounds of u vectors from round key `key` on, then last_substitution(). As in
  * middle_round(), `key` points to the key that AESENC would take first. Returns the last round key.
  * For a full group, the code loops, so that only one round key at a time occupies a register. The
  * rounds of fewer vectors are too short to hide the misprediction of a loop's end, so they are
- * unrolled. The unrolled code does all middle rounds, so `key` must then be b->keys + 1.
- */
+ * unrolled. The unrolled code does all middle rounds, so `key` must then be b->keys + 1. */
 TR_INLINE TR_TARGET V middle_rounds_from(V *x, unsigned u, int inverse, const struct bulk *b,
                                          const uint8_t (*key)[TR_BLOCK])
 {
@@ -202,10 +198,8 @@ TR_INLINE unsigned part_of(unsigned j, unsigned u, unsigned part)
     return j == u - 1 ? part : 0;
 }
 
-/*
- * Expands CASE(n) for each number of vectors up to a full group, so that n is a constant in each
- * case of a switch.
- */
+/* Expands CASE(n) for each number of vectors up to a full group, so that n is a constant in each
+ * case of a switch. */
 #if IN_FLIGHT == 8
 #    define BY_VECTORS(CASE) CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8)
 #else

@@ -33,10 +33,8 @@ struct serial_state {
     B s, key;
 };
 
-/*
- * Does the middle rounds and returns the state; if V_KEY_FIRST, also does SubBytes and ShiftRows of
- * the last round. The number of rounds, n, is a constant.
- */
+/* Does the middle rounds and returns the state; if V_KEY_FIRST, also does SubBytes and ShiftRows of
+ * the last round. The number of rounds, n, is a constant. */
 TR_INLINE TR_TARGET B serial_rounds(struct serial_state x, const uint8_t keys[][16], unsigned n)
 {
     B s = x.s;
@@ -75,10 +73,8 @@ TR_INLINE TR_TARGET void serial(enum tr_op op, const struct tr_aes_key *key, uns
     const uint8_t(*keys)[16] = key->enc;
     B k0 = first_block_key(keys), kn = b_load(keys[n]);
     B p = b_load(in), f, c;
-    /*
-     * The chain passes from call to call through iv, so each XOR with iv adds latency. Without
-     * V_KEEP(), gcc does two such XORs. The second adds 1 cycle to the 45 of a one-block call.
-     */
+    /* The chain passes from call to call through iv, so each XOR with iv adds latency. Without
+     * V_KEEP(), gcc does two such XORs. The second adds 1 cycle to the 45 of a one-block call. */
     f = op == TR_OP_CBC_ENCRYPT ? b_xor(k0, p) : k0;
     V_KEEP(f);
     struct serial_state s = {V_KEY_FIRST ? b_load(iv) : b_xor(b_load(iv), f), f};
@@ -96,12 +92,9 @@ TR_INLINE TR_TARGET void serial(enum tr_op op, const struct tr_aes_key *key, uns
     b_store(iv, c);
 }
 
-/*
- * Calls serial() with a constant number of rounds, so that they are unrolled. The end of a loop
- * over the rounds would be mispredicted once a block.
- */
-TR_INLINE TR_TARGET void serial_any(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                    size_t blocks, void *iv, enum tr_op op)
+/* Calls serial() with a constant number of rounds, so that they are unrolled. The end of a loop
+ * over the rounds would be mispredicted once a block. */
+TR_INLINE TR_TARGET void serial_any(BULK_ARGUMENTS, enum tr_op op)
 {
     if (key->rounds == 10)
         serial(op, key, 10, out, in, blocks, iv);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The functions that the bodies define for a backend's table, and the entries of the table. They
+/* The functions that the bodies define for a backend's table, and the entries of the table. They
  * have external linkage, because each family of modes is a translation unit of its own. V_NAME()
- * puts the backend into the name of each.
- */
+ * puts the backend into the name of each. */
 #ifndef TR_SIMD_TABLE_H
 #define TR_SIMD_TABLE_H
 
@@ -52,12 +50,15 @@ tr_gcm_many_fn V_NAME(gcm_many);
 tr_gcm_alike_fn V_NAME(gcm_alike);
 tr_masks_fn V_NAME(masks);
 
-/* Defines a bulk operation as a call of function(key, out, in, blocks, state, argument). */
+/* The arguments of a bulk operation, of which the last is its state. */
+#define BULK_ARGUMENTS                                                                             \
+    const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks, void *iv
+
+/* Defines a bulk operation as a call of function(key, out, in, blocks, iv, argument). */
 #define BULK_OPERATION(name, function, argument)                                                   \
-    TR_TARGET void V_NAME(name)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,     \
-                                size_t blocks, void *state)                                        \
+    TR_TARGET void V_NAME(name)(BULK_ARGUMENTS)                                                    \
     {                                                                                              \
-        function(key, out, in, blocks, state, argument);                                           \
+        function(key, out, in, blocks, iv, argument);                                              \
     }
 
 #define TR_ENTRY(constant, name) [TR_OP_##constant] = V_NAME(name)

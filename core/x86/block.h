@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The block type B of the x86 vector types, in an XMM register. simd/vector.h says what each
- * function does.
- */
+/* The block type B of the x86 vector types, in an XMM register. simd/vector.h says what each
+ * function does. */
 #ifndef TR_X86_BLOCK_H
 #define TR_X86_BLOCK_H
 
@@ -45,8 +43,6 @@ B_OPERATION(B, b_aesenclast, (B x, B k), _mm_aesenclast_si128(x, k))
 B_OPERATION(B, b_aesdec, (B x, B k), _mm_aesdec_si128(x, k))
 B_OPERATION(B, b_aesdeclast, (B x, B k), _mm_aesdeclast_si128(x, k))
 B_OPERATION(B, b_add64, (B x, unsigned n), _mm_add_epi64(x, _mm_set_epi64x(0, n)))
-B_OPERATION(B, b_add_last_byte, (B x, unsigned n),
-            _mm_add_epi8(x, _mm_set_epi64x((int64_t)((uint64_t)n << 56), 0)))
 B_OPERATION(B, b_byteswap, (B x),
             _mm_shuffle_epi8(x, _mm_set_epi64x(0x0001020304050607, 0x08090a0b0c0d0e0f)))
 B_OPERATION(B, b_load_half, (const uint8_t *p), _mm_loadl_epi64((const __m128i *)p))

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The vector type of one AES block: AES-NI on XMM registers. simd/vector.h says what each function
- * does.
- */
+/* The vector type of one AES block: AES-NI on XMM registers. simd/vector.h says what each function
+ * does. */
 #ifndef TR_X86_VEC128_H
 #define TR_X86_VEC128_H
 

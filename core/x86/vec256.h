@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The vector type of two AES blocks: VAES on YMM registers, without AVX-512 (Zen 3, Alder Lake and
- * their successors). simd/vector.h says what each function does.
- */
+/* The vector type of two AES blocks: VAES on YMM registers, without AVX-512 (Zen 3, Alder Lake and
+ * their successors). simd/vector.h says what each function does. */
 #ifndef TR_X86_VEC256_H
 #define TR_X86_VEC256_H
 

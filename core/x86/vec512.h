@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The vector type of four AES blocks: VAES on ZMM registers (Ice Lake servers, Zen 4 and their
- * successors). simd/vector.h says what each function does.
- */
+/* The vector type of four AES blocks: VAES on ZMM registers (Ice Lake servers, Zen 4 and their
+ * successors). simd/vector.h says what each function does. */
 #ifndef TR_X86_VEC512_H
 #define TR_X86_VEC512_H
 
@@ -47,11 +45,9 @@ V_OPERATION(W, w_fold_to_two, (V x), w_xor(v_half(x, 0), v_half(x, 1)))
 /* The zero-extension hides the value from gcc 12, which generates slower GCM code if it knows that
  * the value is zero. */
 V_OPERATION(V, v_zero, (void), _mm512_zextsi128_si512(_mm_setzero_si128()))
-/*
- * v_load_part() and v_store_part() access n blocks, 1 to 3, in pieces of 16 and 32 bytes.
+/* v_load_part() and v_store_part() access n blocks, 1 to 3, in pieces of 16 and 32 bytes.
  * Successive calls often use the same short buffer. A masked store would not be forwarded to the
- * next call's load. This stall would take 17 cycles (Zen 4).
- */
+ * next call's load. This stall would take 17 cycles (Zen 4). */
 TR_INLINE TR_TARGET V v_load_part(const uint8_t *p, unsigned n)
 {
     const __m128i *last = (const __m128i *)(p + (n - 1) * TR_BLOCK);

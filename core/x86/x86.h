@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Features and functions that the x86 backends share. A backend's features include the features of
- * its weaker backend, which does the operations that the backend leaves NULL.
- */
+/* Features and functions that the x86 backends share. A backend's features include the features of
+ * its weaker backend, which does the operations that the backend leaves NULL. */
 #ifndef TR_X86_H
 #define TR_X86_H
 

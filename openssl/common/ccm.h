@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * A CCM message as EVP defines it, for provider and engine. All data comes in one update, and all
+/* A CCM message as EVP defines it, for provider and engine. All data comes in one update, and all
  * AAD in another. Before these, an update with `in` and `out` NULL can set the length of the data.
  * A TLS 1.2 record (RFC 6655) is one message, which is processed in place. A record consists of the
- * explicit part of the nonce, the text and the tag.
- */
+ * explicit part of the nonce, the text and the tag. */
 #ifndef TENROUNDS_CCM_H
 #define TENROUNDS_CCM_H
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Reads the symbol table itself instead of calling dlsym(). dlsym() also searches the object's
+/* Reads the symbol table itself instead of calling dlsym(). dlsym() also searches the object's
  * dependencies, one of which may be another libcrypto. Besides, glibc 2.34 gave dlsym() a new
- * version, so a module that is linked there would not load with an older glibc.
- */
+ * version, so a module that is linked there would not load with an older glibc. */
 #define _GNU_SOURCE
 #include "libcrypto.h"
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Finds functions of the libcrypto that loaded this module. The module is not linked with
+/* Finds functions of the libcrypto that loaded this module. The module is not linked with
  * libcrypto, and the process may contain several copies of libcrypto. The search is therefore
  * limited to the object that called the module. The search also works if that object was loaded
- * with RTLD_LOCAL.
- */
+ * with RTLD_LOCAL. */
 #ifndef TENROUNDS_LIBCRYPTO_H
 #define TENROUNDS_LIBCRYPTO_H
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * SHA-1 and SHA-256 (FIPS 180-4) for AES-CBC-HMAC. The provider cannot use libcrypto's hashes,
+/* SHA-1 and SHA-256 (FIPS 180-4) for AES-CBC-HMAC. The provider cannot use libcrypto's hashes,
  * because it interleaves hash and encryption, and because it is not linked with libcrypto. Constant
- * time: no branch or index depends on data.
- */
+ * time: no branch or index depends on data. */
 #ifndef TENROUNDS_SHA_H
 #define TENROUNDS_SHA_H
 
@@ -81,11 +79,9 @@ void trossl_sha_end(const struct trossl_sha_code *code, struct trossl_sha *sha, 
 void trossl_sha_digest(const struct trossl_sha_code *code, const uint32_t h[TROSSL_SHA_WORDS],
                        uint8_t *digest);
 
-/*
- * Ends a message. Its last piece, at `data`, has a secret length `len`, from `least` to `most`
+/* Ends a message. Its last piece, at `data`, has a secret length `len`, from `least` to `most`
  * bytes. Both bounds are public, and `most` bytes must be readable. The number of compressions and
- * the bytes read depend only on the bounds. After this call, *sha cannot be used.
- */
+ * the bytes read depend only on the bounds. After this call, *sha cannot be used. */
 void trossl_sha_end_secret_len(const struct trossl_sha_code *code, struct trossl_sha *sha,
                                const uint8_t *data, size_t len, size_t least, size_t most,
                                uint8_t *digest);

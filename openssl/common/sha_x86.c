@@ -179,12 +179,10 @@ INLINE TARGET_INTERLEAVED __m128i cbc_end(struct cbc *c, __m128i next)
     return _mm_xor_si128(c->s, f);
 }
 
-/*
- * Processes 64 * n bytes of each of L records. For each 64 bytes, hashes a block in `groups` groups
+/* Processes 64 * n bytes of each of L records. For each 64 bytes, hashes a block in `groups` groups
  * of 4 rounds and encrypts four AES blocks of `rounds` rounds. Reads the block to hash and the next
  * plaintext before it writes ciphertext. The last block has no next plaintext, and takes k0
- * instead. F is then 0, so the CBC state equals the ciphertext, and needs no cleansing.
- */
+ * instead. F is then 0, so the CBC state equals the ciphertext, and needs no cleansing. */
 #    define INTERLEAVED(hash, groups, rounds, L)                                                   \
         static TARGET_INTERLEAVED void hash##_interleaved_##rounds##_##L(                          \
             const struct tr_aes_key *key, const struct trossl_interleaved *b, size_t n)            \

@@ -17,12 +17,10 @@
 #define TROSSL_TLS_EXPLICIT 8u  /* bytes of the explicit part of an IV */
 #define TROSSL_TAG          16u
 
-/*
- * Stores a record's AAD, of TROSSL_TLS_AAD bytes (RFC 5246 section 6.2.3.3). The length field from
+/* Stores a record's AAD, of TROSSL_TLS_AAD bytes (RFC 5246 section 6.2.3.3). The length field from
  * libssl counts the explicit part of the IV and, when opening, the tag. The stored length counts
  * only the text. If libssl's length is smaller than these parts, stores the AAD unchanged and
- * returns 0. Otherwise returns 1.
- */
+ * returns 0. Otherwise returns 1. */
 int trossl_tls_take_aad(uint8_t aad[TROSSL_TLS_AAD], const uint8_t *in, int encrypt,
                         size_t tag_len);
 
@@ -34,12 +32,10 @@ int trossl_iv_may_fix(size_t iv_len, size_t fixed_len);
  * the counter is the whole IV. */
 void trossl_iv_next(uint8_t *iv, size_t iv_len, uint8_t *out, size_t len);
 
-/*
- * Seals or opens a record of len bytes. Sealing writes the explicit part of the IV into the record,
+/* Seals or opens a record of len bytes. Sealing writes the explicit part of the IV into the record,
  * then increments the counter. Opening copies the explicit part from the record into the IV. Stores
  * the length of the result in *out_len. Returns TR_ERR_LENGTH if the record or the IV is too short.
- * Returns the other errors of tr_gcm_seal() and tr_gcm_open().
- */
+ * Returns the other errors of tr_gcm_seal() and tr_gcm_open(). */
 enum tr_status trossl_tls_gcm(const struct tr_gcm_key *key, int encrypt, uint8_t *iv, size_t iv_len,
                               const uint8_t aad[TROSSL_TLS_AAD], uint8_t *record, size_t len,
                               size_t *out_len);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The entry points of a dynamic engine, ENGINE_by_id(3), for OpenSSL 1.1.1 and 3.x. The same module
+/* The entry points of a dynamic engine, ENGINE_by_id(3), for OpenSSL 1.1.1 and 3.x. The same module
  * serves both versions, because it is not linked with libcrypto. The module looks up the functions
- * of the libcrypto that loads the module.
- */
+ * of the libcrypto that loads the module. */
 #include "mode.h"
 #include "selection.h"
 

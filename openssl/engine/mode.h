@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * A mode as an EVP_CIPHER, EVP_CIPHER_meth_new(3). libcrypto allocates and zeroes the mode's
+/* A mode as an EVP_CIPHER, EVP_CIPHER_meth_new(3). libcrypto allocates and zeroes the mode's
  * context, and cleanses it at the end. The context is a key object of the core, or a struct that
- * the mode defines.
- */
+ * the mode defines. */
 #ifndef TENROUNDS_ENGINE_MODE_H
 #define TENROUNDS_ENGINE_MODE_H
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Code shared by the authenticated ciphers: contexts, keys, IVs, parameters, and the AAD of TLS
+/* Code shared by the authenticated ciphers: contexts, keys, IVs, parameters, and the AAD of TLS
  * 1.2. Each mode has update and final functions, a constant struct trp_aead_mode, and a context
- * that begins with a struct trp_aead.
- */
+ * that begins with a struct trp_aead. */
 #ifndef TENROUNDS_PROVIDER_AEAD_H
 #define TENROUNDS_PROVIDER_AEAD_H
 

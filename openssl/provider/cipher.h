@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Contexts of the unauthenticated ciphers: the core's struct tr_cipher, and the other fields that
+/* Contexts of the unauthenticated ciphers: the core's struct tr_cipher, and the other fields that
  * libcrypto's interface needs. The man page provider-cipher(7) describes this interface. Where that
  * page leaves behaviour open, this code behaves like the default provider; differential tests
- * compare the two.
- */
+ * compare the two. */
 #ifndef TENROUNDS_PROVIDER_CIPHER_H
 #define TENROUNDS_PROVIDER_CIPHER_H
 

@@ -173,12 +173,10 @@ static __attribute__((noinline)) int block_record_update(struct trp_cipher *ciph
     return 1;
 }
 
-/*
- * Decrypts whole blocks while padding is on. c->buffer holds the last block of the previous call,
+/* Decrypts whole blocks while padding is on. c->buffer holds the last block of the previous call,
  * because that block may contain the padding. Decrypts that block and all blocks of this call
  * except the last, then buffers the last. `in` and `out` are disjoint, or `out` is one block before
- * `in`.
- */
+ * `in`. */
 INLINE void block_update_held(struct tr_cipher *c, enum tr_mode mode, uint8_t *out,
                               const uint8_t *in, size_t len)
 {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * CMAC. This provider computes CMAC with AES. For any other cipher, it forwards every call to
+/* CMAC. This provider computes CMAC with AES. For any other cipher, it forwards every call to
  * another provider's CMAC. A new cipher takes effect when the caller sets a key, or passes a key
- * parameter without data. Until then, the old cipher and its key stay in use.
- */
+ * parameter without data. Until then, the old cipher and its key stay in use. */
 #include "dispatch.h"
 #include "mac.h"
 

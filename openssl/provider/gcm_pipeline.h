@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Pipelines of AES-GCM (pipeline.h): one key and up to 32 messages, each with its own IV, AAD and
+/* Pipelines of AES-GCM (pipeline.h): one key and up to 32 messages, each with its own IV, AAD and
  * tag. Short messages of one length that are encrypted run in one call (tr_gcm_encrypt_many()).
- * Decryption runs one pipe after the other.
- */
+ * Decryption runs one pipe after the other. */
 #ifndef TENROUNDS_PROVIDER_GCM_PIPELINE_H
 #define TENROUNDS_PROVIDER_GCM_PIPELINE_H
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Code shared by CMAC and GMAC. A program fetches a MAC before it sets the cipher, so this provider
+/* Code shared by CMAC and GMAC. A program fetches a MAC before it sets the cipher, so this provider
  * also receives MACs with ciphers other than AES. For such a cipher, this provider fetches another
- * provider's MAC and forwards every call.
- */
+ * provider's MAC and forwards every call. */
 #ifndef TENROUNDS_PROVIDER_MAC_H
 #define TENROUNDS_PROVIDER_MAC_H
 

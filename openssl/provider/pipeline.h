@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Pipelines, EVP_CipherPipelineEncryptInit(3) of OpenSSL 3.5 and later: one key and up to 32
+/* Pipelines, EVP_CipherPipelineEncryptInit(3) of OpenSSL 3.5 and later: one key and up to 32
  * messages, each with its own IV. Here is the part for all modes, and AES-CBC; gcm_pipeline.h adds
  * AES-GCM. Encryption of one CBC message is latency-bound, so several messages run in one
  * multi-buffer call. Other parallel modes need no pipelines, because one message keeps the
- * execution units busy. The default provider has no pipelines.
- */
+ * execution units busy. The default provider has no pipelines. */
 #ifndef TENROUNDS_PROVIDER_PIPELINE_H
 #define TENROUNDS_PROVIDER_PIPELINE_H
 
@@ -53,11 +51,9 @@ int trp_pipes_copy(struct trp_head *copy);
 /* Whether a context has n pipes. Raises an error if not. */
 int trp_has_pipes(const struct trp_head *head, size_t n);
 
-/*
- * Whether two pipes conflict and must run one after the other: one writes memory that the other
+/* Whether two pipes conflict and must run one after the other: one writes memory that the other
  * reads or writes. The pipes with done[i] != 0 join a multi-buffer call that writes done[i] bytes
- * of each. Pipes that do not join cannot conflict with each other, because they run in order.
- */
+ * of each. Pipes that do not join cannot conflict with each other, because they run in order. */
 int trp_pipes_cross(size_t n, uint8_t **out, const uint8_t **in, const size_t *in_len,
                     const size_t *done);
 
@@ -69,11 +65,9 @@ struct trp_cbc_pipes {
 extern const struct trp_pipeline trp_cbc_pipeline;
 void trp_cbc_pipes_rebind(struct trp_keyed *copy);
 
-/*
- * The functions of libcrypto's interface. An init without a key keeps the old key. An init without
+/* The functions of libcrypto's interface. An init without a key keeps the old key. An init without
  * IVs removes the pipes until the next init. If update or final fails for a pipe, the out_len of
- * this pipe is 0, the other pipes continue, and the call returns 0.
- */
+ * this pipe is 0, the other pipes continue, and the call returns 0. */
 int trp_pipeline_encrypt_init(void *ctx, const unsigned char *key, size_t key_len, size_t n,
                               const unsigned char **iv, size_t iv_len, const OSSL_PARAM params[]);
 int trp_pipeline_decrypt_init(void *ctx, const unsigned char *key, size_t key_len, size_t n,

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The provider context, and the provider's calls into libcrypto. Each library context that loads
+/* The provider context, and the provider's calls into libcrypto. Each library context that loads
  * the provider has one provider context. When libcrypto loads the provider, it passes functions to
  * the provider (provider-base(7)). The provider looks up a few more functions, if it can find them
  * (evp.h). The provider is not linked with libcrypto. One binary therefore works with OpenSSL 3.0
- * to 4.0, and in programs that contain libcrypto statically.
- */
+ * to 4.0, and in programs that contain libcrypto statically. */
 #ifndef TENROUNDS_PROVIDER_H
 #define TENROUNDS_PROVIDER_H
 
@@ -95,13 +93,11 @@ int trp_raise(const struct trp_provider *provider, const char *file, int line, c
 #define TRP_RAISE(provider, lib, reason)                                                           \
     trp_raise(provider, __FILE__, __LINE__, __func__, lib, reason, NULL)
 
-/*
- * Draws n random bytes, at most 256, for an IV. They come from the library context's generator,
+/* Draws n random bytes, at most 256, for an IV. They come from the library context's generator,
  * RAND_bytes_ex(3), as in the default provider: a program or policy can set another one. The kernel
  * supplies them only if no loaded provider has a generator, or if libcrypto's functions cannot be
  * found (trp_evp_find()). Calls cannot recurse: up to OpenSSL 3.3, the generator calls this
- * provider for AES-CTR, which calls no generator. Returns 1, or 0 if the generator fails.
- */
+ * provider for AES-CTR, which calls no generator. Returns 1, or 0 if the generator fails. */
 int trp_random(const struct trp_provider *provider, uint8_t *out, size_t n);
 
 /* The properties of all algorithms but one key manager (property(7), skeymgmt.c). A configuration

@@ -118,11 +118,9 @@ static int stitched_get_interleave(const OSSL_PARAM params[], size_t *records)
     return 1;
 }
 
-/*
- * Plans the sealing of several records. The AAD contains their total length. If that length is 0,
+/* Plans the sealing of several records. The AAD contains their total length. If that length is 0,
  * data_size is the total length, although the parameter's data has only 13 bytes
- * (EVP_EncryptInit(3), EVP_CTRL_TLS1_1_MULTIBLOCK_AAD).
- */
+ * (EVP_EncryptInit(3), EVP_CTRL_TLS1_1_MULTIBLOCK_AAD). */
 static int stitched_plan_many(void *ctx, OSSL_PARAM *p)
 {
     struct trp_stitched *c = ctx;

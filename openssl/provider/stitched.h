@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * AES-CBC-HMAC: MAC, padding and encryption, in this order, as in TLS 1.0 to 1.2 without
+/* AES-CBC-HMAC: MAC, padding and encryption, in this order, as in TLS 1.0 to 1.2 without
  * encrypt-then-MAC (RFC 5246 section 6.2.3.2). The parameter "tlsaad" passes a record's AAD and
- * makes the next update process that record. Any other update is plain CBC over whole blocks.
- */
+ * makes the next update process that record. Any other update is plain CBC over whole blocks. */
 #ifndef TENROUNDS_STITCHED_H
 #define TENROUNDS_STITCHED_H
 
@@ -50,12 +48,10 @@ struct trp_stitched_cut trp_stitched_cut(const struct trp_stitched *c, size_t le
 size_t trp_stitched_seal_many(struct trp_stitched *c, uint8_t *out, const uint8_t *in, size_t len,
                               size_t records);
 
-/*
- * Checks padding and MAC of a decrypted record. `record` points after any explicit IV, and len must
+/* Checks padding and MAC of a decrypted record. `record` points after any explicit IV, and len must
  * be greater than the MAC length. Returns 0 if padding and MAC are right, else another value.
  * Constant time: the time does not depend on the payload length, or on whether padding and MAC are
- * right.
- */
+ * right. */
 size_t trp_stitched_verify(struct trp_stitched *c, const uint8_t *record, size_t len);
 
 #endif

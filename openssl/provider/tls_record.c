@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Padding and MAC of CBC records, in constant time. The padding length, and with it the position of
+/* Padding and MAC of CBC records, in constant time. The padding length, and with it the position of
  * the MAC, is secret until the MAC is verified. Otherwise an attacker learns plaintext from it
  * (Vaudenay 2002; AlFardan and Paterson, "Lucky Thirteen", 2013). Loops run over public lengths,
- * and each decision is a mask.
- */
+ * and each decision is a mask. */
 #include "tls_record.h"
 
 #include "masks.h"
@@ -66,13 +64,11 @@ static size_t tls_padding_of(unsigned version, const uint8_t *record, size_t len
     return *good & (last + 1);
 }
 
-/*
- * Copies the MAC: the n bytes before the secret offset `end`, which is at least len - MAX_PADDING.
+/* Copies the MAC: the n bytes before the secret offset `end`, which is at least len - MAX_PADDING.
  * Reads overlapping chunks of `size` + 16 bytes, one every 16 bytes, over all positions where the
  * MAC can begin. A mask keeps the chunk whose first 16 bytes contain the start of the MAC. Four
  * masked shifts, by 8, 4, 2 and 1 bytes, then move the MAC to the start of the chunk. The argument
- * `size` is a constant, and at least n.
- */
+ * `size` is a constant, and at least n. */
 static inline __attribute__((always_inline)) void
 tls_copy_mac(uint8_t *mac, size_t n, size_t size, const uint8_t *record, size_t len, size_t end)
 {

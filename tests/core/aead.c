@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Compares the authenticated modes of every backend with bitslice. Covers every text length from 0
+/* Compares the authenticated modes of every backend with bitslice. Covers every text length from 0
  * to 600 bytes and some longer ones, with random lengths of key, IV, AAD and tag. Each message is
  * encrypted and decrypted, one-shot and streaming, in place and out of place, at random alignments.
  * Also tests forged tags, AAD, IVs and ciphertexts, and calls out of order.
- * With TENROUNDS_STRIDE (tap.h), covers a random part of the lengths.
- */
+ * With TENROUNDS_STRIDE (tap.h), covers a random part of the lengths. */
 #include "aead.h"
 
 #define LONGEST   600

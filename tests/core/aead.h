@@ -5,12 +5,10 @@
 
 #include "common.h"
 
-/*
- * The table of modes: X(name, identifier, form, known-answer tests, sizes of key and message
+/* The table of modes: X(name, identifier, form, known-answer tests, sizes of key and message
  * object, then the fields of struct aead before its functions). A form says which functions a mode
  * has: STREAMING takes data in pieces, then the tag; ONE_CALL takes all data and the tag in one
- * call.
- */
+ * call. */
 #define AEAD_MODES(X)                                                                              \
     X("GCM", gcm, STREAMING, TR_TEST_GCM, 1104, 208, {16, 32, 8}, {1, 128, 12}, 1, 1, 1,           \
       GCM_TOO_LONG, 0, 0)                                                                          \
@@ -57,12 +55,10 @@ struct aead_lengths {
     size_t key, iv, aad, text, tag;
 };
 
-/*
- * A mode's functions and limits. To process a message, call start, aad, crypt and end (streaming),
+/* A mode's functions and limits. To process a message, call start, aad, crypt and end (streaming),
  * or `whole` (one-shot). Encryption outputs the tag, and decryption takes it as input. In modes
  * that take all data in one call, crypt() outputs or checks the tag, and `end` is NULL. In the
- * other modes, end() outputs or checks the tag, and crypt() ignores its argument `tag`.
- */
+ * other modes, end() outputs or checks the tag, and crypt() ignores its argument `tag`. */
 struct aead {
     const char *name;
     struct {

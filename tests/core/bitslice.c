@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Compares bitslice, the reference for the other backends, with the textbook implementation
+/* Compares bitslice, the reference for the other backends, with the textbook implementation
  * (reference.h). Covers the modes of struct tr_cipher at every valid length up to 600 bytes. Also
  * tests the key expansion of every backend, and the textbook implementation itself against
- * FIPS-197.
- */
+ * FIPS-197. */
 #include "common.h"
 #include "reference.h"
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Tests struct tr_cipher in every mode, direction and padding, at each valid length up to 600 bytes
+/* Tests struct tr_cipher in every mode, direction and padding, at each valid length up to 600 bytes
  * in random pieces. The output length must be the one that tr_cipher_room() predicts. A copy made
  * mid-stream must continue like the original. An in-place call must work, or be refused and change
- * nothing.
- */
+ * nothing. */
 #include "common.h"
 
 #define LONGEST 600

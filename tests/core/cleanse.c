@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Tests that tr_cleanse() clears its buffer and nothing else, and that the compiler keeps the call
+/* Tests that tr_cleanse() clears its buffer and nothing else, and that the compiler keeps the call
  * where the memory is never read again. A function puts a secret on a separate stack, cleanses it
  * and returns; then the test searches that stack. A second function does not cleanse, which shows
- * that the search works.
- */
+ * that the search works. */
 #include "common.h"
 
 #include <ucontext.h>

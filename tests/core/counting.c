@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Tests that exactly the expected backend's code runs, by counting each backend's calls and bytes
- * for each operation.
- */
+/* Tests that exactly the expected backend's code runs, by counting each backend's calls and bytes
+ * for each operation. */
 #include "dispatch/counting.h"
 #include "aead.h"
 

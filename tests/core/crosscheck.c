@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Compares every backend with bitslice in each mode, key size and direction. Covers each valid
+/* Compares every backend with bitslice in each mode, key size and direction. Covers each valid
  * length up to 600 bytes and some up to 20 KiB (CFB8: up to 200 bytes, CFB1: 64). Messages are
  * processed in one call and in random pieces, at random alignments, in place and out of place.
- * With TENROUNDS_STRIDE (tap.h), covers a random part of the lengths.
- */
+ * With TENROUNDS_STRIDE (tap.h), covers a random part of the lengths. */
 #include "common.h"
 
 #include <assert.h>

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Recomputes the known-answer digests of core/selftest/selftest.c with libcrypto's default
+/* Recomputes the known-answer digests of core/selftest/selftest.c with libcrypto's default
  * provider. In modes without fused operations, also compares every backend's output byte for byte.
- * For GCM-SIV, which OpenSSL 3.0 lacks, gcm_siv_reference.h recomputes the digests.
- */
+ * For GCM-SIV, which OpenSSL 3.0 lacks, gcm_siv_reference.h recomputes the digests. */
 #include "common.h"
 #include "modes/gcm_siv_reference.h"
 #include "selftest/selftest.h"

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Tests that no backend accesses a byte outside its buffers. Covers every valid length up to 600
+/* Tests that no backend accesses a byte outside its buffers. Covers every valid length up to 600
  * bytes (CFB1: 64, CFB8: 200, key wrap and CMAC: 584), and some longer ones. Input, output, IV, AAD
  * and tag first lie directly after a guard page, then directly before one. With TENROUNDS_STRIDE
- * (tap.h), covers a random part of the lengths.
- */
+ * (tap.h), covers a random part of the lengths. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "aead.h"
 

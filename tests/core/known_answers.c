@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Tests that tr_backend_self_test() notices a fault in each operation and in each whole call. The
+/* Tests that tr_backend_self_test() notices a fault in each operation and in each whole call. The
  * test copies a backend and replaces one operation of the copy. The replacement flips a bit of the
  * result, always or only in some calls, such as long ones. The copy must then fail
  * tr_backend_self_test(). It must also fail the tests of each mode that calls the wrong operation.
- * A process runs only these before the first use of the mode.
- */
+ * A process runs only these before the first use of the mode. */
 #include "aead.h"
 #include "dispatch/tuning.h"
 #include "modes/ghash.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Tests the modes at their limits, and just below and above them. The limits are largest lengths,
+/* Tests the modes at their limits, and just below and above them. The limits are largest lengths,
  * counter wraps, long calls, and positions that a message reaches after gigabytes. For positions
- * that calls cannot reach in time, the test sets the message's state by hand.
- */
+ * that calls cannot reach in time, the test sets the message's state by hand. */
 #include "common.h"
 
 #include "modes/xts.h"

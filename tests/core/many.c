@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Compares the multi-buffer calls with single calls. The number of jobs, their lengths and keys are
+/* Compares the multi-buffer calls with single calls. The number of jobs, their lengths and keys are
  * random. Jobs are in place or out of place, and some keys of CBC and CFB belong to bitslice
  * instead of the tested backend. No byte outside an output may change. Guard pages detect accesses
- * outside the buffers. Also tests the errors. With TENROUNDS_STRIDE (tap.h), tests fewer cases.
- */
+ * outside the buffers. Also tests the errors. With TENROUNDS_STRIDE (tap.h), tests fewer cases. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "common.h"
 

@@ -77,11 +77,9 @@ static enum tr_status gmac(const struct tr_backend *b, const struct test_case *c
 
 static const struct algorithm gmac_mac = {"GMAC", NULL, gmac, 0, true};
 
-/*
- * GCM as COPIES equal messages in one call, so that the code for many messages processes most of
+/* GCM as COPIES equal messages in one call, so that the code for many messages processes most of
  * them. If a copy differs from the first in status, text or tag, returns the opposite status. A
- * valid case and an invalid one then fail.
- */
+ * valid case and an invalid one then fail. */
 #define COPIES 11
 static enum tr_status gcm_many(const struct tr_backend *b, const struct test_case *c, bool decrypt,
                                int variant, struct result *r)

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Tests output that begins before the input, for every mode and backend. Tests short messages at
+/* Tests output that begins before the input, for every mode and backend. Tests short messages at
  * each distance, and long ones at random distances up to 128 bytes and at some up to 4 KiB. The
  * output must equal that of separate buffers, and no byte outside it may change. Covers lengths up
  * to the loops of long calls, one-shot and streaming calls, and multi-buffer calls. With
- * TENROUNDS_STRIDE (tap.h), covers a random part of the lengths and distances.
- */
+ * TENROUNDS_STRIDE (tap.h), covers a random part of the lengths and distances. */
 #include "aead.h"
 
 #define NEAR     128  /* bytes between the beginnings of output and input in most calls */

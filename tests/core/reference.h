@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The textbook implementation: AES and its modes as the standards define them, byte by byte. It is
- * for tests only, because it is slow and not constant-time. It calls no function of the core.
- */
+/* The textbook implementation: AES and its modes as the standards define them, byte by byte. It is
+ * for tests only, because it is slow and not constant-time. It calls no function of the core. */
 #ifndef TENROUNDS_REFERENCE_H
 #define TENROUNDS_REFERENCE_H
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Marks secrets for two checkers. Under valgrind, secrets are undefined memory, and memcheck
+/* Marks secrets for two checkers. Under valgrind, secrets are undefined memory, and memcheck
  * reports each branch and each address that depends on a secret (A. Langley's ctgrind). The
  * tracker, crates/taint, answers the same client requests as valgrind. It also follows the
- * instructions that valgrind does not know.
- */
+ * instructions that valgrind does not know. */
 #ifndef TR_TESTS_SECRETS_H
 #define TR_TESTS_SECRETS_H
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Tests features, masks, the selection of a backend, and the known-answer tests, with and without
+/* Tests features, masks, the selection of a backend, and the known-answer tests, with and without
  * failures. The test reads CPUID or auxv itself, and has a separate table of backends. Only one
  * fact for the expected results comes from the core: whether 512-bit registers lower the clock.
- * With TENROUNDS_STRIDE (tap.h), covers a random part of the masks and failures.
- */
+ * With TENROUNDS_STRIDE (tap.h), covers a random part of the masks and failures. */
 #define _GNU_SOURCE /* setenv, fork */
 #include "common.h"
 #include "dispatch/tuning.h"
@@ -20,11 +18,9 @@
 
 static struct tap_random rng;
 
-/*
- * Reads this processor's features. On x86 they are in CPUID leaves 1 and 7 (Intel SDM) and in XCR0
+/* Reads this processor's features. On x86 they are in CPUID leaves 1 and 7 (Intel SDM) and in XCR0
  * (volume 1, section 13.3). On Arm they are in the kernel's AT_HWCAP, type 16 of the auxiliary
- * vector.
- */
+ * vector. */
 
 #if TR_ARM64
 static uint64_t read_hwcap(void)

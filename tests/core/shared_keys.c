@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Uses one key in eight threads, for every authenticated mode and backend. All threads seal and
+/* Uses one key in eight threads, for every authenticated mode and backend. All threads seal and
  * open at the same time from the key's first message on. With GCM they therefore race to compute
  * the powers of H. Each result must equal the result of a single thread. The test is also compiled
- * with ThreadSanitizer, which reports data races.
- */
+ * with ThreadSanitizer, which reports data races. */
 #define _DEFAULT_SOURCE /* pthread_barrier_t */
 #include "aead.h"
 #include "modes/ghash.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Measures the stack that two calls need: selection, which runs known-answer tests, and a backend's
+/* Measures the stack that two calls need: selection, which runs known-answer tests, and a backend's
  * multi-buffer call. Each call runs on a stack of the size that tenrounds.h states, with a guard
- * page below it. The test prints how many bytes of stack each call used.
- */
+ * page below it. The test prints how many bytes of stack each call used. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS, MAP_STACK */
 #include "common.h"
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Tests every backend that runs here with the published vectors in NIST's format (rsp.h); the test
+/* Tests every backend that runs here with the published vectors in NIST's format (rsp.h); the test
  * mode_vectors.c reads the other files. Gives one result per file and backend. Checks the number of
- * cases, so that an empty file cannot pass. Usage: vectors DIRECTORY
- */
+ * cases, so that an empty file cannot pass. Usage: vectors DIRECTORY */
 #include "common.h"
 #include "rsp.h"
 
@@ -150,12 +148,10 @@ static bool run_expansion(const struct tr_backend *b, const struct rsp_record *r
 
 /* ---- Monte Carlo (AESAVS section 6.4) ------------------------------------------------------- */
 
-/*
- * A Monte Carlo chain, with an inner loop of 1000 steps. The record gives the first input. In ECB,
+/* A Monte Carlo chain, with an inner loop of 1000 steps. The record gives the first input. In ECB,
  * each later input is the output of the step before. In the other modes the second input is the IV,
  * and each later input is the output from two steps earlier. The mode keeps its state over all
- * steps.
- */
+ * steps. */
 struct chain {
     uint8_t key[32], iv[16], input[16];
     uint8_t output[2][16]; /* the output of the last step, and of the step before it */

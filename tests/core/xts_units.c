@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Compares the calls for runs of XTS data units with one call per data unit, on every backend.
+/* Compares the calls for runs of XTS data units with one call per data unit, on every backend.
  * Lengths and numbers of data units are random, and runs are in place or out of place. The low
  * bytes of some data-unit numbers are 0xff, so that an increment carries. No byte outside the
- * output may change. Also tests the errors of these calls.
- */
+ * output may change. Also tests the errors of these calls. */
 #include "common.h"
 
 #define MOST_UNITS 40

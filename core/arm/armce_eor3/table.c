@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The backend armce with EOR3, an instruction of the SHA-3 extension (Armv8.2) that XORs three
+/* The backend armce with EOR3, an instruction of the SHA-3 extension (Armv8.2) that XORs three
  * vectors. The compiler fuses two XORs into an EOR3 if nothing else needs the intermediate result.
  * This happens where a mode XORs the last round key and the data, and where GHASH XORs its
  * products. Key expansion, the serial modes and CCM use armce's functions. In a serial mode, the
- * dependency chain has no XORs to fuse (simd/serial.h).
- */
+ * dependency chain has no XORs to fuse (simd/serial.h). */
 #include "dispatch/backend.h"
 #include "portable/ghash.h"
 #if TR_ARM64

@@ -135,12 +135,10 @@ TR_INLINE void mb_interleaved(struct multibuffer *m, struct mb_move move[2], siz
         move[1] = (struct mb_move){m->lines, m->none, 0, 0};
 }
 
-/*
- * Does the last round of a vector with the key last ^ first ^ input, and stores the output. Returns
+/* Does the last round of a vector with the key last ^ first ^ input, and stores the output. Returns
  * the state from which the next block's rounds begin. The input, at `from`, is the next block, or
  * in CFB the current block. These operations, too, are in pairs: two XORs before the round, and an
- * XOR and a store after it.
- */
+ * XOR and a store after it. */
 TR_INLINE TR_TARGET V mb_next_block(enum tr_mb_op op, V s, V last, V first, const uint8_t *from,
                                     uint8_t *to)
 {
@@ -238,11 +236,9 @@ TR_INLINE TR_TARGET void mb_segment(enum tr_mb_op op, struct multibuffer *m, uns
         mb_move_all(mb_move_out(m, 0, batches - 1, batches), vectors * VBLOCKS);
 }
 
-/*
- * Compiles mb_segment() as a separate function for each operation, number of rounds and width. So
+/* Compiles mb_segment() as a separate function for each operation, number of rounds and width. So
  * no variant pushes callee-saved registers that only another variant uses. The widths are MB_WIDTHS
- * if jobs share a key, else MB_OWN_WIDTHS.
- */
+ * if jobs share a key, else MB_OWN_WIDTHS. */
 #    define MB_SEGMENT(vectors, width, name, op, n, own)                                           \
         static TR_TARGET NOT_INLINE void V_NAME(name##_##width)(struct multibuffer * m,            \
                                                                 size_t batches)                    \
@@ -299,10 +295,8 @@ static TR_TARGET void V_NAME(mb_prepare)(struct multibuffer *m)
         m->lines[lane] = mb_base_of(m->out_batch[0] + lane * MB_BATCH_BYTES, 0);
     }
 }
-/*
- * Cleanses input, keys, and secret output that no job receives. MAC jobs receive no output. In CFB,
- * the output beyond a job's end is keystream XORed with old data.
- */
+/* Cleanses input, keys, and secret output that no job receives. MAC jobs receive no output. In CFB,
+ * the output beyond a job's end is keystream XORed with old data. */
 static TR_TARGET void V_NAME(mb_cleanse_batches)(enum tr_mb_op op, struct multibuffer *m)
 {
     const size_t n = m->widest * MB_BATCH_BYTES;

@@ -162,12 +162,10 @@ static TR_TARGET void V_NAME(mb_narrow)(struct multibuffer *m, unsigned width)
     m->lanes = lanes;
 }
 
-/*
- * Prepares batch end - 1, the last of a segment. A segment accesses whole batches, but the last
+/* Prepares batch end - 1, the last of a segment. A segment accesses whole batches, but the last
  * batch of a job can be partial. For a partial batch, the lane reads a copy of the job's last
  * blocks, in m->tail, and stores to m->nowhere. After the segment, mb_end() stores the blocks to
- * the job's output.
- */
+ * the job's output. */
 static TR_TARGET void V_NAME(mb_cut)(struct multibuffer *m, size_t end)
 {
     m->last_in = m->in;

@@ -79,11 +79,9 @@ TR_INLINE TR_TARGET void mb_copy_out(uint8_t *to, const uint8_t *from, unsigned 
         b_store(to + i * TR_BLOCK, b_load(from + i * row));
 }
 
-/*
- * Ends the block of vector j and begins the next one. Does the last round, stores the output, and
+/* Ends the block of vector j and begins the next one. Does the last round, stores the output, and
  * XORs the first round key into the state. The input x is the next block, or in CFB the current
- * one. No XOR of x and a key is on the chain.
- */
+ * one. No XOR of x and a key is on the chain. */
 TR_INLINE TR_TARGET V mb_next_block(int cfb, V s, V last, V first, V x, uint8_t *to)
 {
     V before = cfb ? v_xor(last, x) : last, after = cfb ? first : v_xor(first, x);
@@ -174,10 +172,8 @@ TR_INLINE TR_TARGET void mb_segment(enum tr_mb_op op, struct multibuffer *m, uns
                     output + lane * TR_BLOCK, row);
 }
 
-/*
- * Compiles mb_segment() as a separate function for each width. So no variant pushes callee-saved
- * registers that only another variant uses. The widths are the same if jobs' keys differ.
- */
+/* Compiles mb_segment() as a separate function for each width. So no variant pushes callee-saved
+ * registers that only another variant uses. The widths are the same if jobs' keys differ. */
 #    define MB_SEGMENT(vectors, width, own)                                                        \
         static TR_TARGET NOT_INLINE void V_NAME(mb_segment_##own##_##width)(                       \
             enum tr_mb_op op, struct multibuffer * m, size_t batches)                              \
@@ -214,10 +210,8 @@ TR_INLINE uint8_t *mb_own_key_of(struct multibuffer *m, unsigned lane, unsigned 
 {
     return m->rows + mb_own_key(r) + lane * TR_BLOCK;
 }
-/*
- * Cleanses copied input, keys, and secret output that no job receives. MAC jobs receive no output.
- * In CFB, the output beyond a job's end is keystream XORed with repeated or old data.
- */
+/* Cleanses copied input, keys, and secret output that no job receives. MAC jobs receive no output.
+ * In CFB, the output beyond a job's end is keystream XORed with repeated or old data. */
 static TR_TARGET void V_NAME(mb_cleanse_batches)(enum tr_mb_op op, struct multibuffer *m)
 {
     const unsigned lanes = m->widest;

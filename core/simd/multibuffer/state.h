@@ -72,13 +72,11 @@ typedef uint8_t *mb_base;
 
 struct multibuffer {
 #    if VBLOCKS == 4
-    /*
-     * The layout of multibuffer/lines.h: the input of a batch aliases only the output of the
+    /* The layout of multibuffer/lines.h: the input of a batch aliases only the output of the
      * previous batch, which is already stored. The rounds' other loads do not alias out_batch
      * either (have other addresses modulo 4096). The exceptions are round keys 11 to 14
      * of own_keys, and `tail`; at the largest width also cut_in, cut_out and the pointers after
-     * them. Round keys 1 to 4 of own_keys would be exceptions, but stay in registers.
-     */
+     * them. Round keys 1 to 4 of own_keys would be exceptions, but stay in registers. */
     union {
         struct {
             uint8_t out_batch[2][MB_LANES * MB_BATCH_BYTES]; /* even batches, odd batches */

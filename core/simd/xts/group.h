@@ -13,13 +13,11 @@
 
 #include "simd/rounds.h"
 
-/*
- * Returns t times x^(n + lane) in each lane, for n + lane below 64. All lanes of `t` are the same,
+/* Returns t times x^(n + lane) in each lane, for n + lane below 64. All lanes of `t` are the same,
  * and `swapped` is `t` with its halves exchanged. The code shifts each half of `t`. Each half of
  * `out` holds the bits shifted out of the other half of `t`. The code XORs `out`'s high half into
  * the result's high half, and `out`'s low half times 0x87 into the result. The factor is 1 ^ 0x86:
- * the XOR of `out` gives 1, and v_clmul_ll() gives 0x86.
- */
+ * the XOR of `out` gives 1, and v_clmul_ll() gives 0x86. */
 TR_INLINE TR_TARGET V times_x(V t, V swapped, unsigned n)
 {
     V out = v_shifted_out_by_lane(swapped, n);

@@ -26,22 +26,18 @@
 #endif
 
 #if XTS_LONG
-/*
- * A place is a buffer for the tweaks of one group. With 32 registers, the tweaks of two groups stay
+/* A place is a buffer for the tweaks of one group. With 32 registers, the tweaks of two groups stay
  * in registers, and one place receives the tweaks of a third. With 16 registers, each group loads
  * its tweaks twice from memory, and three places alternate. A turn then processes one group from
  * each place. In both cases tweaks are computed two groups ahead, because wide loads soon after the
- * narrow stores would be store-forwarding stalls.
- */
+ * narrow stores would be store-forwarding stalls. */
 #    define STAY   (V_REGISTERS == 32)
 #    define PLACES (STAY ? 1u : 3u)
 
-/*
- * After each use, the address of a place moves down by SLIDE bytes, and the code stores new low
+/* After each use, the address of a place moves down by SLIDE bytes, and the code stores new low
  * halves there. The place then has the old tweaks times x^(8 SLIDE), which are the tweaks PLACES
  * groups later. The place restarts at the top of its room after at most TURNS moves.
- * XTS_LONG_FROM is the shortest call, in blocks.
- */
+ * XTS_LONG_FROM is the shortest call, in blocks. */
 #    define SLIDE         (PLACES * GROUP / 8)
 #    define TURNS         (STAY ? 8u : 16u)
 #    define XTS_LONG_FROM (3 * PLACES * GROUP)
@@ -55,10 +51,8 @@ struct xts_next {
     uint64_t low, high; /* the next tweak to store */
 };
 
-/*
- * Stores the low halves of the next two tweaks, and doubles the tweak twice. Computes both
- * reduction masks before the first doubling, to shorten the dependency chain.
- */
+/* Stores the low halves of the next two tweaks, and doubles the tweak twice. Computes both
+ * reduction masks before the first doubling, to shorten the dependency chain. */
 TR_INLINE void xts_steps(struct xts_next *t, uint8_t *to, const unsigned block)
 {
     uint64_t first, second;
@@ -180,12 +174,10 @@ TR_INLINE TR_TARGET void xts_long_group(struct bulk *r, struct xts_next *next, i
     bulk_advance(r, GROUP * TR_BLOCK);
 }
 
-/*
- * Stores the tweaks of the first PLACES groups. The third place starts one SLIDE below the top (see
+/* Stores the tweaks of the first PLACES groups. The third place starts one SLIDE below the top (see
  * xts_turn()). Every turn stores the low halves of its third group's tweaks, so the first turn
  * stores the same values there again. Returns the third group's first tweak, the first one that
- * xts_turn() stores.
- */
+ * xts_turn() stores. */
 TR_INLINE TR_TARGET V xts_first_tweaks(struct xts_places *places, V t)
 {
     UNROLL
@@ -201,11 +193,9 @@ TR_INLINE TR_TARGET V xts_first_tweaks(struct xts_places *places, V t)
     return t;
 }
 
-/*
- * Does a turn, which processes one group from each place. The tweaks of the first two groups are
+/* Does a turn, which processes one group from each place. The tweaks of the first two groups are
  * `slide` bytes above the bottom of their rooms. The tweaks of the third group are SLIDE bytes
- * lower. The last turn computes only the tweaks that it uses itself.
- */
+ * lower. The last turn computes only the tweaks that it uses itself. */
 TR_INLINE TR_TARGET void xts_turn(struct bulk *r, struct xts_next *next, int decrypt,
                                   struct xts_places *places, size_t slide, int last)
 {

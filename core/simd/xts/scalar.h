@@ -66,10 +66,8 @@ TR_INLINE TR_TARGET struct xts_scalar xts_scalar_start(struct xts_stored *t,
     return s;
 }
 
-/*
- * Processes groups until 1 to GROUP blocks remain. Returns the tweak of the next block. Each of the
- * first rounds also computes a tweak of the next group.
- */
+/* Processes groups until 1 to GROUP blocks remain. Returns the tweak of the next block. Each of the
+ * first rounds also computes a tweak of the next group. */
 TR_INLINE TR_TARGET B xts_scalar_groups(struct xts_scalar s, struct xts_stored *t, struct bulk *r,
                                         size_t *blocks, int decrypt)
 {

@@ -30,10 +30,8 @@ TR_INLINE TR_TARGET struct bulk xts_start(const struct tr_aes_key *key, uint8_t 
     return bulk_start(key, decrypt ? key->dec : key->enc, out, in);
 }
 
-/*
- * Returns the tweak of the first block. Loads of 8 bytes avoid a store-forwarding stall: a caller
- * that counts data units has just stored 8 bytes of the data unit's number.
- */
+/* Returns the tweak of the first block. Loads of 8 bytes avoid a store-forwarding stall: a caller
+ * that counts data units has just stored 8 bytes of the data unit's number. */
 TR_INLINE TR_TARGET B xts_first_tweak(struct tr_xts_run *state)
 {
     if (state->key == NULL)
@@ -124,11 +122,9 @@ TR_INLINE TR_TARGET enum tr_status xts_last(const struct tr_aes_key *key, uint8_
 }
 
 #if XTS_LONG
-/*
- * Two ways to process most of a long call: by chain (xts/long.h) and by ring (xts/ring.h). The
+/* Two ways to process most of a long call: by chain (xts/long.h) and by ring (xts/ring.h). The
  * choice depends on the processor (xts_prefers_ring()). A kernel limits stack frames to 2 KiB, so
- * there each function below has a separate frame.
- */
+ * there each function below has a separate frame. */
 enum xts_way { XTS_BY_GROUPS, XTS_BY_CHAIN, XTS_BY_RING };
 #    if TR_ENV_STACK >= 16384
 #        define XTS_FRAME TR_INLINE
@@ -263,10 +259,8 @@ BULK_OPERATION(xts_decrypt_cts, xts_any_cts, 1)
 #    define xts_one(key, out, in, state, decrypt) ((void)0)
 #endif
 
-/*
- * Short calls go to the narrower backend before any register is saved. Longer calls are therefore
- * in a separate function.
- */
+/* Short calls go to the narrower backend before any register is saved. Longer calls are therefore
+ * in a separate function. */
 #define XTS_MODE(name, op, decrypt)                                                                \
     static NOT_INLINE TR_TARGET void V_NAME(name##_any)(                                           \
         const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks, void *state) \
