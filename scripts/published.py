@@ -5,6 +5,9 @@ import os
 import re
 import sys
 
+# The modes of the picture of README.md, as its text names them.
+MODES = [("ctr", "CTR"), ("gcm-encrypt", "GCM"), ("xts-encrypt", "XTS"), ("cbc-decrypt", "CBC decryption"),
+         ("cfb-decrypt", "CFB decryption")]
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -36,6 +39,21 @@ def title(run):
     return f"{system_name(run['system'])}, {run['openssl']}"
 
 
+def gain(row):
+    return row["ratio"]["median"]
+
+
+def best(runs):
+    """Of each program the rows of the first system that has it, those with the largest gain first."""
+    found = {}
+    for run in runs:
+        newer = set(found)
+        for row in sorted(run["rows"], key=gain, reverse=True):
+            if identity(row) not in newer:
+                found.setdefault(identity(row), []).append(row)
+    return found
+
+
 class Run:
     def __init__(self, path, openssl=None):
         """The stock OpenSSL is that of the subject 'evp', or one of this version."""
@@ -50,9 +68,9 @@ class Run:
             fail(f"{path} has not measured OpenSSL {openssl or 'of the subject evp'}")
         self.stock, self.openssl = same[0], titles[same[0]]
 
-    def find(self, way, key_bits, bytes, subject, environment="plain"):
+    def find(self, way, key_bits, bytes, subject):
         """GB/s, and the fraction of the limit; None if it was not measured."""
-        wanted = [way, key_bits, bytes, "throughput", 1, environment]
+        wanted = [way, key_bits, bytes, "throughput", 1, "plain"]
         for cell in self.all["cells"]:
             what = [cell[name] for name in ("way", "key_bits", "bytes", "kind", "threads", "environment")]
             if what == wanted and subject in cell["figures"]:
