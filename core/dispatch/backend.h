@@ -114,8 +114,7 @@ struct tr_xts_units {
 };
 
 /* One of the operations ECB_ENCRYPT to CTR. Such a function returns TR_OK, so that a mode's
- * function can end with a jump to it. A call and a return would add 4 cycles. In succession, calls
- * of tr_ecb_encrypt() take 11 cycles for one block and 25 for 8 blocks (Zen 4). */
+ * function can end with a jump to it. A call and a return would add 4 cycles (Zen 4). */
 typedef enum tr_status tr_blocks_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                     size_t blocks, void *state);
 /* The longest call with functions of its own, in blocks. */

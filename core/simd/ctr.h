@@ -88,8 +88,8 @@ TR_INLINE TR_TARGET size_t aligned_groups(struct bulk *b, size_t blocks)
 /* Whether a call starts groups at counters that are multiples of GROUP. From there on, the counters
  * of a vector need one XOR on x86 (first_state()) and none on Arm (aligned_groups()). On x86, eight
  * vectors in flight only just hide the latency of a round. AES cannot regain an issue slot that
- * another operation takes. XMM reaches 95 % of the AES rate instead of 90 %, and YMM reaches 93 %
- * instead of 86 % (Zen 4). ZMM gains nothing, but ctr_states.h needs such counters. */
+ * another operation takes (docs/tuning/parallel.md). ZMM gains nothing, but ctr_states.h needs such
+ * counters. */
 #if CTR_STATES
 #    define CTR_LONG(blocks) ((blocks) >= CTR_LONG_FROM)
 #else

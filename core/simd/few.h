@@ -8,8 +8,7 @@
  * ports. Call overhead therefore dominates when successive calls overlap. The code pushes no
  * registers and has no loops. Round keys of one block are memory operands where the backend has
  * AVX. Back-to-back calls of ECB take 11 cycles for one block (Zen 4, AES-128;
- * docs/tuning/parallel.md). A call whose input is the previous call's output takes 40 cycles, the
- * latency of AES.
+ * docs/tuning/parallel.md).
  */
 #ifndef TR_SIMD_FEW_H
 #define TR_SIMD_FEW_H

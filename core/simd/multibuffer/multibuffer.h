@@ -224,8 +224,7 @@ static TR_TARGET void V_NAME(mb_leave_one)(struct multibuffer *m, struct tr_job 
  * width with the lowest cost. The cost is an estimate in cycles, for AES-128:
  *
  * - A step takes the larger of two times: its vectors' issue slots (MB_VECTOR_CYCLES), and the
- *   latency of 10 rounds. On Zen 3, steps of vaes256 took 77, 55 and 44 cycles with 8, 6 and 4
- *   vectors. This was before one load of a round key served all vectors.
+ *   latency of 10 rounds.
  * - The number of steps is estimated as the largest of three lower bounds. The first is the number
  *   of blocks of the longest job. The second is the number of all blocks, divided by the number of
  *   lanes. The third is the largest value, over all k >= 1, of k + 1 times the number of blocks of

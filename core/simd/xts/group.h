@@ -73,15 +73,10 @@ TR_INLINE TR_TARGET void xts_leave(V *x, const V *tweak, V k, unsigned u, unsign
         store_vector(out + (size_t)j * VBYTES, x[j], part_of(j, u, part));
 }
 
-/*
- * XTS_AHEAD vectors of the last group go through all rounds before its remaining vectors begin. The
+/* XTS_AHEAD vectors of the last group go through all rounds before its remaining vectors begin. The
  * scheduler issues the oldest ready operation first. Eight ZMM vectors together would therefore
- * leave no issue slot to the next data unit's tweak until they end. A loop with only the AES rounds
- * for one tweak and 512 bytes takes 125 cycles. With a split into five and three vectors, the loop
- * takes 110 cycles. In this code, six and two is faster than five and three: by 4 to 7 % for 512
- * bytes (Zen 4; docs/tuning/xts.md). XMM and YMM gain nothing, because there eight vectors only
- * just hide the latency.
- */
+ * leave no issue slot to the next data unit's tweak until they end (docs/tuning/xts.md). XMM and
+ * YMM gain nothing, because there eight vectors only just hide the latency. */
 #define XTS_AHEAD (VBLOCKS == 4 ? 6u : IN_FLIGHT)
 
 /* Does all rounds of u vectors after the XOR of the first round key. The first `ahead` vectors go

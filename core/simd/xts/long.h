@@ -9,9 +9,7 @@
  * blocks later. Only the low half must be stored there.
  *
  * Bound: AES throughput. The two XORs of each vector overlap the latency of the rounds. 16 KiB
- * reach 93 % of the AES rate on ZMM, 81 % on YMM and 89 % on XMM (Zen 4; docs/tuning/xts.md). YMM
- * needs twice as many instructions as ZMM. At the AES rate, YMM would need more than six
- * instructions a cycle, Zen 4's maximum.
+ * reach 93 % of the AES rate on ZMM (Zen 4; docs/tuning/xts.md).
  */
 #ifndef TR_SIMD_XTS_LONG_H
 #define TR_SIMD_XTS_LONG_H
