@@ -3,10 +3,7 @@
  * Bitsliced AES of eight blocks in vectors of 16 bytes. Bit k of byte i of word b is bit b of byte
  * i of block k. So slicing moves no bytes, and a shuffle moves the rows of all eight blocks.
  *
- * ShiftRows takes no operation. Let S be ShiftRows. After round r, the words hold S^-r of the
- * state. MixColumns of round r then becomes S^-r MixColumns S^r, and its row moves become other
- * shuffles. They repeat every four rounds. Adomnicai and Peyrin have this idea ("Fixslicing
- * AES-like Ciphers", TCHES 2021).
+ * ShiftRows takes no operation (row_moves.h): after round r, the words hold S^-r of the state.
  *
  * The bound is the number of operations: 166 per round of encryption (portable/sliced.h), 200 of
  * decryption. Slicing and the way back take 144 more. Emerald Rapids starts three a cycle: 55 and
@@ -24,18 +21,9 @@
 
 #define SLICED_BLOCKS 8u
 
-/* sliced_moves[r][n] is S^-r (the move by n rows) S^r, but S^-r if n is 0. */
-#define SLICED_MOVES(r)                                                                            \
-    {                                                                                              \
-        ROW_MOVES(-(r), 0, 0), ROW_MOVES(r, 1, -(r)), ROW_MOVES(r, 2, -(r))                        \
-    }
-#define SLICED_FOUR SLICED_MOVES(0), SLICED_MOVES(1), SLICED_MOVES(2), SLICED_MOVES(3)
-static const uint8_t sliced_moves[16][3][16] TR_ALIGNED(16) = {SLICED_FOUR, SLICED_FOUR,
-                                                               SLICED_FOUR, SLICED_FOUR};
-
 TR_INLINE TR_TARGET x64 sliced_rows_up(x64 x, unsigned n, unsigned r)
 {
-    return (x64)v_shuffle((V)x, v_lanes(sliced_moves[r][n]));
+    return (x64)v_shuffle((V)x, v_lanes(row_moves[r][n]));
 }
 
 #define WORD              x64
@@ -51,7 +39,7 @@ TR_INLINE TR_TARGET void sliced8_keys(x64 round[15][8], const struct tr_aes_key 
     for (unsigned r = 0; r <= key->rounds; r++) {
         V k = load(key->enc[r]);
         if (r != 0)
-            k = v_shuffle(k, v_lanes(sliced_moves[r][0])) ^ (uint8_t)SLICED_CONSTANT;
+            k = v_shuffle(k, v_lanes(row_moves[r][0])) ^ (uint8_t)SLICED_CONSTANT;
         UNROLL
         for (unsigned i = 0; i < 8; i++) {
             const V bit = (V){0} + (uint8_t)(1u << i);
@@ -64,7 +52,7 @@ TR_INLINE TR_TARGET void sliced8_keys(x64 round[15][8], const struct tr_aes_key 
  * inverse. */
 TR_INLINE TR_TARGET void sliced8_crypt(const x64 round[15][8], unsigned n, uint8_t *b, int inverse)
 {
-    const V last = v_lanes(sliced_moves[n][0]);
+    const V last = v_lanes(row_moves[n][0]);
     x64 q[8];
     UNROLL
     for (unsigned i = 0; i < 8; i++) {

@@ -4,10 +4,10 @@
  * a secret: PSHUFB (SSSE3) or TBL (NEON) looks up 16 bytes in a table of 16 bytes in a register.
  * The round is in vperm.h.
  *
- * The bound is the number of operations. An encryption round of one block has 13 shuffles and 16
+ * The bound is the number of operations. An encryption round of one block has 12 shuffles and 14
  * other operations. Four blocks in flight hide the latency of a round. The serial modes are
- * latency-bound: the latencies in a round add up to 17 cycles, and a round takes 19.3 cycles (Zen
- * 4; docs/tuning/software.md).
+ * latency-bound: the latencies in a round add up to 13 cycles, and a round takes 16.2 cycles
+ * (Emerald Rapids; docs/tuning/software.md).
  */
 #include "dispatch/backend.h"
 #include "portable/expand.h"
@@ -74,7 +74,9 @@ TR_INLINE TR_TARGET V v_lanes(const uint8_t p[16])
 TR_INLINE TR_TARGET V high_nibbles(V x)
 {
 #    if TR_X86 /* x86 cannot shift bytes */
-    return (V)((words)x >> 4) & 0x0f;
+    x &= 0xf0;
+    KEEP(x);
+    return (V)((words)x >> 4);
 #    else
     return x >> 4;
 #    endif
@@ -107,18 +109,23 @@ struct schedule {
     int is_sliced;
 } TR_ALIGNED(16);
 
-/* Returns round key r, XORed with the S-box constant unless it is the first of encryption or the
- * last of decryption. The middle round keys are in the basis of the state between rounds
- * (vperm.h). */
-TR_INLINE TR_TARGET V round_key(const struct tr_aes_key *key, unsigned r, int inverse)
+/* Returns the first or the last round key, in the standard basis. The first of encryption and the
+ * last of decryption do not include the S-box constant. */
+TR_INLINE TR_TARGET V outer_key(const struct tr_aes_key *key, int is_last, int inverse)
 {
-    const unsigned n = key->rounds;
-    V k = load(inverse ? key->dec[r] : key->enc[r]);
-    if (r != (inverse ? n : 0))
-        k ^= (V){0} ^ 0x63;
-    if (r != 0 && r != n)
-        k = map_bytes(inverse ? enter_decryption : enter_encryption, k);
-    return k;
+    const unsigned r = is_last ? key->rounds : 0;
+    const V k = load(inverse ? key->dec[r] : key->enc[r]);
+    return is_last == inverse ? k : k ^ 0x63;
+}
+
+/* Returns another round key, in the form that encrypt_round() XORs late or decrypt_round() XORs. It
+ * includes the S-box constant. */
+TR_INLINE TR_TARGET V middle_key(const struct tr_aes_key *key, unsigned r, int inverse)
+{
+    if (inverse)
+        return map_bytes(enter_decryption, load(key->dec[r]) ^ 0x63);
+    const V k = load(key->enc[r]), low = look_up(enter_round_key, low_nibbles(k));
+    return move_rows(low ^ look_up(enter_encryption[1], high_nibbles(k)), 0, r);
 }
 
 /* All groups of eight are bitsliced, but not the blocks after them if they are few. */
@@ -142,8 +149,10 @@ TR_TARGET static void NAME(prepare)(struct schedule *s, const struct tr_aes_key 
         return;
     }
 #    endif
-    for (unsigned r = 0; r <= s->rounds; r++)
-        store(s->round.row[r], round_key(key, r, inverse));
+    store(s->round.row[0], outer_key(key, 0, inverse));
+    for (unsigned r = 1; r < s->rounds; r++)
+        store(s->round.row[r], middle_key(key, r, inverse));
+    store(s->round.row[s->rounds], outer_key(key, 1, inverse));
 }
 
 /* Computes SubWord without a table in memory. */
@@ -195,12 +204,12 @@ TR_INLINE TR_TARGET void crypt_blocks(const struct schedule *s, uint8_t *b, unsi
         k = load(keys[r]);
         UNROLL
         for (unsigned j = 0; j < n; j++)
-            x[j] = inverse ? decrypt_round(x[j], k) : encrypt_round(x[j], k);
+            x[j] = inverse ? decrypt_round(x[j], k) : encrypt_round(x[j], k, r, 0);
     }
     k = load(keys[s->rounds]);
     UNROLL
     for (unsigned j = 0; j < n; j++)
-        store(b + j * TR_BLOCK, last_round(x[j], k, inverse));
+        store(b + j * TR_BLOCK, last_round(x[j], k, inverse, s->rounds));
 }
 
 TR_INLINE TR_TARGET void crypt_any(const struct schedule *s, uint8_t *b, unsigned n, int inverse)
@@ -249,7 +258,7 @@ TR_TARGET static void NAME(serial)(const struct tr_aes_key *key, uint8_t *out, c
 {
     uint8_t mapped[15][TR_BLOCK] TR_ALIGNED(16);
     const unsigned rounds = key->rounds;
-    const V first = round_key(key, 0, 0), last = round_key(key, rounds, 0);
+    const V first = outer_key(key, 0, 0), last = outer_key(key, 1, 0);
     const int keep = blocks != 1;
     V output = load(iv), start = output ^ first;
     if (op == TR_OP_CBC_ENCRYPT)
@@ -259,16 +268,21 @@ TR_TARGET static void NAME(serial)(const struct tr_aes_key *key, uint8_t *out, c
         V added = first ^ last ^ chained(op, in, blocks);
         V next = map_bytes(enter_encryption, added);
         for (unsigned r = 1; is_first && r < rounds; r++) {
-            const V k = round_key(key, r, 0);
-            x = encrypt_round(x, k);
+            const V k = middle_key(key, r, 0);
+            x = encrypt_round(x, k, r, 0);
             if (keep)
-                store(mapped[r], k);
+                store(mapped[r], early_key(k, r));
         }
-        for (unsigned r = 1; !is_first && r < rounds; r++)
-            x = encrypt_round(x, load(mapped[r]));
+        if (!is_first) {
+            x = encrypt_round(x, load(mapped[1]), 1, 1);
+            for (unsigned r = 2; r < rounds; r += 2) {
+                x = encrypt_round(x, load(mapped[r]), r, 1);
+                x = encrypt_round(x, load(mapped[r + 1]), r + 1, 1);
+            }
+        }
         struct inverse v = invert_bytes(x);
-        x = move_rows(look_up_both(sub_1, v.io, v.jo), 0, 1) ^ next;
-        output = move_rows(look_up_both(sub_last, v.io, v.jo), 0, 1) ^ last;
+        x = move_rows(look_up_both(sub_1, v.io, v.jo), 0, rounds) ^ next;
+        output = move_rows(look_up_both(sub_last, v.io, v.jo), 0, rounds) ^ last;
         if (op == TR_OP_CFB_ENCRYPT)
             output ^= load(in);
         store(out, op == TR_OP_OFB ? output ^ load(in) : output);
@@ -283,12 +297,12 @@ TR_TARGET static void NAME(single)(const struct tr_aes_key *key, uint8_t *out, c
                                    int inverse)
 {
     V x = map_bytes(inverse ? enter_decryption : enter_encryption,
-                    load(in) ^ round_key(key, 0, inverse));
+                    load(in) ^ outer_key(key, 0, inverse));
     for (unsigned r = 1; r < key->rounds; r++) {
-        const V k = round_key(key, r, inverse);
-        x = inverse ? decrypt_round(x, k) : encrypt_round(x, k);
+        const V k = middle_key(key, r, inverse);
+        x = inverse ? decrypt_round(x, k) : encrypt_round(x, k, r, 0);
     }
-    store(out, last_round(x, round_key(key, key->rounds, inverse), inverse));
+    store(out, last_round(x, outer_key(key, 1, inverse), inverse, key->rounds));
 }
 #    define OWN_SERIAL 1
 #    include "portable/loops.h"

@@ -12,9 +12,10 @@
  *
  * Between rounds, the state stays in this basis. In decryption, the state between rounds has also
  * passed the S-box's inverse affine map, so a round begins with the inversion. The tables for `io`
- * and `jo` include the factors of MixColumns. MixColumns and ShiftRows together then take four
- * permutations. The S-box's constant 0x63 passes MixColumns unchanged and is part of the round
- * keys. vperm_tables.h has the tables.
+ * and `jo` include the factors of MixColumns. In encryption, ShiftRows takes no operation
+ * (row_moves.h), and MixColumns three shuffles. In decryption, both together take four. The S-box's
+ * constant 0x63 passes MixColumns unchanged and is part of the round keys. vperm_tables.h has the
+ * tables.
  *
  * This is a template. Define these names before you include it:
  *
@@ -56,42 +57,58 @@ struct inverse {
 
 TR_INLINE TR_TARGET struct inverse invert_bytes(V x)
 {
-    V i = high_nibbles(x), k = low_nibbles(x), j = i ^ k;
-    V ak = look_up(invert[1], k);
+    V i = high_nibbles(x), k = low_nibbles(x);
+    V ak = look_up(invert[1], k), j = i ^ k;
+    KEEP(j);
     V iak = look_up(invert[0], i) ^ ak, jak = look_up(invert[0], j) ^ ak;
     return (struct inverse){look_up(invert[0], iak) ^ j, look_up(invert[0], jak) ^ i};
 }
 
-/* moves[1 + step][rows] does ShiftRows `step` times, then replaces each row r by row r + rows. */
-static const uint8_t moves[3][4][16] TR_ALIGNED(16) = {
-    {ROW_MOVES(-1, 0, 0), ROW_MOVES(-1, 1, 0), ROW_MOVES(-1, 2, 0), ROW_MOVES(-1, 3, 0)},
-    {ROW_MOVES(0, 0, 0), ROW_MOVES(0, 1, 0), ROW_MOVES(0, 2, 0), ROW_MOVES(0, 3, 0)},
-    {ROW_MOVES(1, 0, 0), ROW_MOVES(1, 1, 0), ROW_MOVES(1, 2, 0), ROW_MOVES(1, 3, 0)}};
-
-/* Does ShiftRows if `step` is 1, its inverse if -1, and neither if 0. Then replaces rows as in
- * moves[]. */
-TR_INLINE TR_TARGET V move_rows(V x, unsigned rows, int step)
+/* Moves by this many rows in round r; with 0 rows, takes back ShiftRows r times (row_moves.h). */
+TR_INLINE TR_TARGET V move_rows(V x, unsigned rows, unsigned r)
 {
-    return v_shuffle(x, v_lanes(moves[step + 1][rows]));
+    return v_shuffle(x, v_lanes(row_moves[r][rows]));
 }
 
-TR_INLINE TR_TARGET V mix_columns(V one, V two, V key)
-{
-    V three = one ^ two, sum = move_rows(one, 2, 1);
-    key ^= move_rows(two, 0, 1);
-    KEEP(key);
-    three = move_rows(three, 1, 1);
-    sum ^= key;
-    KEEP(sum);
-    three ^= move_rows(one, 3, 1);
-    KEEP(three);
-    return sum ^ three;
-}
-
-TR_INLINE TR_TARGET V encrypt_round(V x, V key)
+/* Round r of encryption. MixColumns takes three moves: let sum be two ^ one moved by one row. Then
+ * the result is sum ^ sum moved by one row ^ one moved by three. The XOR of the key is off the
+ * chain in two places. The early one needs early_key(), and makes a long chain 1 % faster. The late
+ * one needs less work per key. */
+TR_INLINE TR_TARGET V encrypt_round(V x, V key, unsigned r, int early)
 {
     struct inverse v = invert_bytes(x);
-    return mix_columns(look_up_both(sub_1, v.io, v.jo), look_up_both(sub_2, v.io, v.jo), key);
+    V one = look_up(sub_1[0], v.io), two = look_up_both(sub_2, v.io, v.jo);
+    if (early) {
+        one ^= key;
+        KEEP(one);
+    }
+    one ^= look_up(sub_1[1], v.jo);
+    V sum = two ^ move_rows(one, 1, r);
+    KEEP(sum);
+    V rest = move_rows(one, 3, r);
+    if (!early) {
+        rest ^= key;
+        KEEP(rest);
+    }
+    rest ^= sum;
+    KEEP(rest);
+    return rest ^ move_rows(sum, 1, r);
+}
+
+/* Returns the key that encrypt_round() XORs early. The round then XORs this key moved by one, by
+ * two and by three rows. The XOR of these three is the round key. */
+TR_INLINE TR_TARGET V early_key(V key, unsigned r)
+{
+    const V below = move_rows(key, 1, r);
+    return below ^ move_rows(key ^ below, 2, r);
+}
+
+/* Does the inverse of ShiftRows, then replaces each row r by row r + rows. */
+TR_INLINE TR_TARGET V move_rows_back(V x, unsigned rows)
+{
+    static const uint8_t moves[4][16] TR_ALIGNED(16) = {ROW_MOVES(-1, 0, 0), ROW_MOVES(-1, 1, 0),
+                                                        ROW_MOVES(-1, 2, 0), ROW_MOVES(-1, 3, 0)};
+    return v_shuffle(x, v_lanes(moves[rows]));
 }
 
 TR_INLINE TR_TARGET V decrypt_round(V x, V key)
@@ -99,18 +116,19 @@ TR_INLINE TR_TARGET V decrypt_round(V x, V key)
     struct inverse v = invert_bytes(x);
     V e = look_up_both(inv_sub_e, v.io, v.jo), b = look_up_both(inv_sub_b, v.io, v.jo);
     V d = look_up_both(inv_sub_d, v.io, v.jo), nine = look_up_both(inv_sub_9, v.io, v.jo);
-    key ^= move_rows(e, 0, -1);
-    key ^= move_rows(b, 1, -1);
-    key ^= move_rows(d, 2, -1);
-    return key ^ move_rows(nine, 3, -1);
+    key ^= move_rows_back(e, 0);
+    key ^= move_rows_back(b, 1);
+    key ^= move_rows_back(d, 2);
+    return key ^ move_rows_back(nine, 3);
 }
 
-/* The last round. Its key is in the standard basis. */
-TR_INLINE TR_TARGET V last_round(V x, V key, int inverse)
+/* The last of an even number of rounds, so that S^-rounds is its own inverse (row_moves.h). Its key
+ * is in the standard basis. */
+TR_INLINE TR_TARGET V last_round(V x, V key, int inverse, unsigned rounds)
 {
     struct inverse v = invert_bytes(x);
     V last = look_up_both(inverse ? inv_sub_last : sub_last, v.io, v.jo);
-    return move_rows(last, 0, inverse ? -1 : 1) ^ key;
+    return (inverse ? move_rows_back(last, 0) : move_rows(last, 0, rounds)) ^ key;
 }
 
 #endif
