@@ -175,7 +175,12 @@ TR_INLINE TR_TARGET void by_length(const struct tr_aes_key *key, uint8_t *out, c
     }
 #if GCM_CHUNKS
     if (takes_chunks(m, blocks, decrypt) && stays_in_page(out, in, m)) {
-        (decrypt ? V_NAME(chunks_open) : V_NAME(chunks_seal))(key, out, in, m);
+        if (decrypt)
+            V_NAME(chunks_open)(key, out, in, m);
+        else if (m->len <= TWO_BYTES)
+            V_NAME(seal_two)(key, out, in, m);
+        else
+            V_NAME(chunks_seal)(key, out, in, m);
         return;
     }
 #endif
