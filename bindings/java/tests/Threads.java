@@ -15,7 +15,8 @@ import javax.crypto.spec.SecretKeySpec;
 
 /**
  * Threads that encrypt with us and decrypt with SunJCE, and the reverse, while the collector moves
- * their arrays: java Threads THREADS MESSAGES [SEED]. Run it with a small heap.
+ * their arrays: java Threads THREADS MESSAGES [SECONDS [SEED]]. With SECONDS, the same again until
+ * they are over. Run it with a small heap.
  */
 final class Threads {
     private static final Provider OURS = Test.ours();
@@ -25,8 +26,19 @@ final class Threads {
     public static void main(String[] arguments) throws Exception {
         int threads = Integer.parseInt(arguments[0]);
         int messages = Integer.parseInt(arguments[1]);
-        long seed = arguments.length > 2 ? Long.parseLong(arguments[2]) : System.nanoTime();
+        long seconds = arguments.length > 2 ? Long.parseLong(arguments[2]) : 0;
+        long seed = arguments.length > 3 ? Long.parseLong(arguments[3]) : System.nanoTime();
         System.out.println("seed " + seed);
+        long begin = System.nanoTime();
+        int rounds = 0;
+        do {
+            round(threads, messages, seed + (long) rounds++ * threads);
+        } while (System.nanoTime() - begin < seconds * 1_000_000_000);
+        System.out.println("ok: " + threads + " threads, " + rounds + " times " + messages
+                + " messages each");
+    }
+
+    private static void round(int threads, int messages, long seed) throws Exception {
         ExecutorService pool = Executors.newFixedThreadPool(threads + 1);
         List<Future<?>> results = new ArrayList<>();
         for (int i = 0; i < threads; i++) {
@@ -38,7 +50,6 @@ final class Threads {
             result.get();
         }
         pool.shutdown();
-        System.out.println("ok: " + threads + " threads, " + messages + " messages each");
     }
 
     private static Void messages(Random random, int count) throws Exception {
