@@ -133,8 +133,8 @@
  *                           to 64 bytes of a vector, 0 to 16 of a block, in one masked access; a
  *                           load sets the others to 0. If masked-off bytes are in a page that is
  *                           not mapped, the access takes a microcode assist: partial_bytes.h has
- *                           functions without it. A later load of the stored bytes is a store-
- *                           forwarding stall [load] [store]
+ *                           functions without it. A later load of the stored bytes stalls, because
+ *                           they are not forwarded [load] [store]
  *   v_first_bytes(x, n)     the first n bytes, 1 to 63, padded with zeros [alu]
  *   v_merge_bytes(over, x, n)  the first n bytes of x, 1 to 64, the others of over [alu]
  *   b_merge_bytes(over, x, at, n)  n bytes of x from offset `at` on, the others of over [alu]
@@ -142,8 +142,9 @@
  *   v_last_bytes_from(n)    the constant n + i in byte 15 of lane i, 0 elsewhere
  *   v_last_bytes_and_j0(n)  the constant n + i in byte 15 of lanes 0 to 2, 1 in that of lane 3, 0
  *                           elsewhere
- *   v_clmul_two_ll(a, b), v_clmul_two_lh(a, b), v_clmul_two_hl(a, b), v_clmul_two_hh(a, b)  as v_cl
- *                           mul_ll() and its like in lanes 0 and 1, zeros in the others [clmul]
+ *   v_clmul_two_ll(a, b), v_clmul_two_lh(a, b), v_clmul_two_hl(a, b), v_clmul_two_hh(a, b)
+ *                           as v_clmul_ll() and its like in lanes 0 and 1, zeros in the others
+ *                           [clmul]
  *   W, w_of(a, b), w_block_0(x), w_block_1(x), v_of_two(a, b)  a register of two blocks, its lanes,
  *                           two such registers; w_load() and others are like those of v_
  *   v_half(x, high), v_lane_in_all(x, i)  lanes 0 and 1 or 2 and 3; lane i in every lane; high and

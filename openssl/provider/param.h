@@ -36,7 +36,8 @@
     }
 
 /* Define a function that returns a list of parameters: of a context, or of an algorithm. */
-#define TRP_LIST(function, ...)              TRP_LIST_BY(function(void *ctx, void *provctx), __VA_ARGS__)
+#define TRP_LIST(function, ...) TRP_LIST_BY(function(void *ctx, void *provctx), __VA_ARGS__)
+
 #define TRP_LIST_OF_ALGORITHM(function, ...) TRP_LIST_BY(function(void *provctx), __VA_ARGS__)
 #define TRP_LIST_BY(function, ...)                                                                 \
     const OSSL_PARAM *function                                                                     \

@@ -35,5 +35,6 @@ without_headers() {
 export fail=''
 result 'every source is compiled, once' every_source
 result 'the hosts have the stack protector, the core has not' hosts_alone -fstack-protector-strong
+result 'the hosts may leave parameters unused, the core may not' hosts_alone -Wno-unused-parameter
 result 'without headers of OpenSSL it says what to install' without_headers
 planned

@@ -29,9 +29,9 @@
 
 /* Whether long bulk operations use the ring on this processor. With the chain, a group on ZMM needs
  * 32 doublings, which take 85 cycles. The group's AES-128 rounds take 80 cycles on a processor that
- * starts one round of ZMM a cycle, and 40 if it starts two. Groups on YMM and XMM have fewer blocks,
- * so the chain keeps up with the rounds. If CLMUL has a separate port, as on Intel, bulk operations
- * of all widths use the ring (docs/tuning/xts.md). */
+ * starts one round of ZMM a cycle, and 40 if it starts two. Groups on YMM and XMM have fewer
+ * blocks, so the chain keeps up with the rounds. If CLMUL has a separate port, as on Intel, bulk
+ * operations of all widths use the ring (docs/tuning/xts.md). */
 TR_INLINE int xts_prefers_ring(void)
 {
     const struct tr_tuning *t = tr_tuning();
