@@ -202,6 +202,11 @@ fn it_answers_in_few_lines() {
     }
 }
 
+/// The answer where other programs disturb the short windows of these tests; the tests of report.rs
+/// show when each answer is given.
+const NEVER_QUIET: &str =
+    "At 1 KiB, tenrounds cannot be compared with OpenSSL: the machine was never";
+
 /// The first line is the answer: one algorithm's rates, or the ratios of several.
 #[test]
 fn the_first_line_is_the_answer() {
@@ -218,9 +223,12 @@ fn the_first_line_is_the_answer() {
             " GB/s, OpenSSL ",
             " times as fast",
         ];
-        contains(&said, &parts);
+        if !said.starts_with(NEVER_QUIET) {
+            contains(&said, &parts);
+        }
         let said = first(&["bench", form, "aes-128-ctr", "aes-128-ecb", "--bytes", "1K"]);
-        assert!(said.starts_with("At 1 KiB, tenrounds is "), "{said}");
+        let compared = said.starts_with("At 1 KiB, tenrounds is ");
+        assert!(compared || said.starts_with(NEVER_QUIET), "{said}");
     }
     let said = first(&["bench", "rc4", "--bytes", "1K"]);
     assert!(said.starts_with("RC4, 1 KiB: OpenSSL "), "{said}");
