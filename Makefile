@@ -126,7 +126,6 @@ check:
 # versions of OpenSSL.
 check-full:
 	@scripts/dependencies check-full
-	@$(MAKE) --no-print-directory stage c-tests
 	@scripts/check-full $(BUILD) $(FUZZ_SECONDS)
 
 check-i386:
