@@ -236,10 +236,8 @@ TR_TARGET static void NAME(decrypt)(const struct schedule *s, uint8_t *b, unsign
     crypt_any(s, b, n, 1);
 }
 
-/*
- * Returns the block that is XORed between two runs of the cipher: the next plaintext block (CBC),
- * the current plaintext block (CFB), or zero (OFB).
- */
+/* Returns the block that is XORed between two runs of the cipher: the next plaintext block (CBC),
+ * the current plaintext block (CFB), or zero (OFB). */
 TR_INLINE TR_TARGET V chained(enum tr_op op, const uint8_t *in, size_t blocks_left)
 {
     if (op == TR_OP_CFB_ENCRYPT)
@@ -247,12 +245,10 @@ TR_INLINE TR_TARGET V chained(enum tr_op op, const uint8_t *in, size_t blocks_le
     return op == TR_OP_CBC_ENCRYPT && blocks_left > 1 ? load(in + TR_BLOCK) : (V){0};
 }
 
-/*
- * The serial modes. The chain stays in registers, in the basis of the state between rounds
+/* The serial modes. The chain stays in registers, in the basis of the state between rounds
  * (vperm.h). The last round's result goes straight into the next block's first round. The chain
  * does not wait for the output. The first block maps the round keys, in the shadow of its rounds'
- * latency, and stores them for the others.
- */
+ * latency, and stores them for the others. */
 TR_TARGET static void NAME(serial)(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                    size_t blocks, uint8_t *iv, enum tr_op op)
 {
@@ -332,10 +328,8 @@ TR_INLINE TR_TARGET void interleave_halves(V new[16], const V old[16])
     }
 }
 
-/*
- * Transposes 16 x 16 bytes. Each interleave_halves() rotates a byte's 8-bit index (row, column) by
- * one bit. Four calls therefore swap row and column.
- */
+/* Transposes 16 x 16 bytes. Each interleave_halves() rotates a byte's 8-bit index (row, column) by
+ * one bit. Four calls therefore swap row and column. */
 TR_INLINE TR_TARGET void transpose(V row[16])
 {
     V other[16];

@@ -22,10 +22,8 @@
 #include "unroll.h"
 #include "util.h"
 
-/*
- * The tables of a factor, for the high nibble (the lower powers of x) and the low one. They fit
- * into the array for powers in struct tr_ghash_key.
- */
+/* The tables of a factor, for the high nibble (the lower powers of x) and the low one. They fit
+ * into the array for powers in struct tr_ghash_key. */
 struct ghash_tables {
     uint8_t byte[2][TR_BLOCK][16];
 } TR_ALIGNED(16);
@@ -37,10 +35,8 @@ _Static_assert(sizeof(struct ghash_tables) <= TR_GHASH_POWERS * TR_BLOCK,
 void tr_vperm_ghash_tables(struct ghash_tables *tables, const uint8_t h[TR_BLOCK]);
 void tr_vperm_ghash_multiply(uint8_t x[TR_BLOCK], const struct ghash_tables *tables);
 
-/*
- * The 16 indices from offset 16 - j move a block up by j bytes. The 16 indices from offset 32 - j
- * move it down by 16 - j bytes.
- */
+/* The 16 indices from offset 16 - j move a block up by j bytes. The 16 indices from offset 32 - j
+ * move it down by 16 - j bytes. */
 static const uint8_t ghash_moves[48] TR_ALIGNED(16) = {
 #define OUT 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80
     OUT, OUT, 0,  1,  2,  3,  4,  5,   6,  7, 8,
@@ -48,10 +44,8 @@ static const uint8_t ghash_moves[48] TR_ALIGNED(16) = {
 #undef OUT
 };
 
-/*
- * The product of a byte n and x^128, which is 1 + x + x^2 + x^7. TIMES(n) is the part in the same
- * byte as n, and BEYOND(n) the part in the next byte.
- */
+/* The product of a byte n and x^128, which is 1 + x + x^2 + x^7. TIMES(n) is the part in the same
+ * byte as n, and BEYOND(n) the part in the next byte. */
 #define TIMES(n)  ((n) ^ (n) >> 1 ^ (n) >> 2 ^ (n) >> 7)
 #define BEYOND(n) (((n) << 7 ^ (n) << 6 ^ (n) << 1) & 0xff)
 #define LOW(f)                                                                                     \

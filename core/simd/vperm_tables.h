@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The tables of the S-box by vector permutation; vperm.h describes them. docs/tuning/software.md
+/* The tables of the S-box by vector permutation; vperm.h describes them. docs/tuning/software.md
  * has the derivation of their figures and the choices of a, w and the subfield. The vectors of
- * FIPS 197 and the comparison with the other backends check every entry.
- */
+ * FIPS 197 and the comparison with the other backends check every entry. */
 #ifndef TR_VPERM_TABLES_H
 #define TR_VPERM_TABLES_H
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Whole calls of GCM (tr_gcm_fn in dispatch/backend.h). In those for short messages, arguments stay
+/* Whole calls of GCM (tr_gcm_fn in dispatch/backend.h). In those for short messages, arguments stay
  * in registers: no message object is stored and loaded again. Each number of vectors has a
  * function, so that none needs space on the stack. Together, this saves a third of the instructions
- * of a bulk operation (gcm/short.h says why they count).
- */
+ * of a bulk operation (gcm/short.h says why they count). */
 #ifndef TR_SIMD_GCM_CALL_H
 #define TR_SIMD_GCM_CALL_H
 
@@ -71,12 +69,10 @@ TR_TARGET enum tr_status V_NAME(open_any)(CALL_PARAMETERS)
     return TR_PUBLIC(difference == 0) ? TR_OK : V_NAME(forged)(out, len);
 }
 
-/*
- * Checks what tr_gcm_seal() and tr_gcm_open() have not: passes all messages to `any` whose IV, tag
+/* Checks what tr_gcm_seal() and tr_gcm_open() have not: passes all messages to `any` whose IV, tag
  * or overlap is not that of a short message. Separate statements keep gcc 12 from combining
  * conditions in registers, and known arguments from staying in registers. The length of data was
- * compared with short_len without order; the second load orders the powers of H after it.
- */
+ * compared with short_len without order; the second load orders the powers of H after it. */
 #    define CHECK_CALL(any)                                                                        \
         do {                                                                                       \
             if (iv_len != TR_GCM_IV)                                                               \

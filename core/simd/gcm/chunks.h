@@ -111,12 +111,10 @@ TR_INLINE TR_TARGET void chunk_hash_two(struct gcm *g, const V *c, unsigned j, u
     __asm__("" : "+" V_REGISTER(p->low), "+" V_REGISTER(p->middle), "+" V_REGISTER(p->high));
 }
 
-/*
- * Processes u vectors, the last with `last` bytes, and sets c to their ciphertext. If hu is not 0,
+/* Processes u vectors, the last with `last` bytes, and sets c to their ciphertext. If hu is not 0,
  * hashes the hu vectors at `hashed` between the rounds. The last of them has `hlast` bytes, and
  * their first block is multiplied by H^n. If `mask` is not NULL, this is the last chunk. Then also
- * encrypts the tag's mask, and broadcasts the round keys again, so that no register is spilled.
- */
+ * encrypts the tag's mask, and broadcasts the round keys again, so that no register is spilled. */
 TR_INLINE TR_TARGET void chunk(struct chunks *s, unsigned u, size_t last, V *c, const V *hashed,
                                unsigned hu, size_t hlast, size_t n, B *mask, int decrypt)
 {
@@ -223,11 +221,9 @@ TR_INLINE TR_TARGET void chunks_add_lengths(struct gcm *g, B lengths)
                  v_zero_extend(b_load(g->ghash->power[TR_GHASH_POWERS - 1])));
 }
 
-/*
- * Seals a message of five vectors, and at most a block of AAD, with one reduction. The second chunk
+/* Seals a message of five vectors, and at most a block of AAD, with one reduction. The second chunk
  * overlaps with the hash of the first. short_vectors() takes 1.3 times as long on Emerald Rapids,
- * while the other thread of the core is idle.
- */
+ * while the other thread of the core is idle. */
 static NOT_INLINE TR_TARGET void V_NAME(seal_two)(const struct tr_aes_key *key, uint8_t *out,
                                                   const uint8_t *in, struct tr_gcm_message *m)
 {

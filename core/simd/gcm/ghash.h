@@ -82,10 +82,8 @@ TR_INLINE TR_TARGET void store_polynomial(uint8_t *p, B x)
     b_store_halves(p, b_byteswap(x));
 }
 
-/*
- * Returns h x^-1 in lane 0, in the bit order above. Shifts left by one bit, and XORs the polynomial
- * if that shifts out a 1.
- */
+/* Returns h x^-1 in lane 0, in the bit order above. Shifts left by one bit, and XORs the polynomial
+ * if that shifts out a 1. */
 TR_INLINE TR_TARGET V h_times_x_inverse(B h)
 {
     V x = v_zero_extend(b_byteswap(h)), high_bits = v_shift_right64(x, 63);
@@ -123,11 +121,9 @@ TR_INLINE int have_powers(const struct tr_ghash_key *k, size_t n)
     return stage == 0 || tr_ghash_published(k) >= stage;
 }
 
-/*
- * Stores H^(ready + 1) to H^wanted in `power`; `ready` and `wanted` are multiples of 4. The
+/* Stores H^(ready + 1) to H^wanted in `power`; `ready` and `wanted` are multiples of 4. The
  * products of H^ready and H^1 to H^ready are the next `ready` powers. Reads H^1 to H^4 from
- * `first`, because a load of their copy in `power` could cause a store-forwarding stall.
- */
+ * `first`, because a load of their copy in `power` could cause a store-forwarding stall. */
 static NOT_INLINE TR_TARGET void V_NAME(more_powers)(uint8_t (*power)[TR_BLOCK],
                                                      const uint8_t (*first)[TR_BLOCK],
                                                      unsigned ready, unsigned wanted)
@@ -160,11 +156,9 @@ static NOT_INLINE TR_TARGET void V_NAME(append_powers)(const struct tr_ghash_key
     tr_ghash_publish(k, now);
 }
 
-/*
- * Computes the powers of a stage and then calls the operation. The powers go to the key if it keeps
+/* Computes the powers of a stage and then calls the operation. The powers go to the key if it keeps
  * them (tr_ghash_keeps()) and no other thread is adding powers, else to an object on the stack.
- * The parameter `hash` is the address of the field in the operation's state that points to the key.
- */
+ * `hash` is the address of the field in the operation's state that points to the key. */
 static NOT_INLINE TR_TARGET void V_NAME(with_powers)(tr_bulk_fn *operation,
                                                      const struct tr_aes_key *key, uint8_t *out,
                                                      const uint8_t *in, size_t blocks, void *state,
@@ -256,10 +250,8 @@ TR_INLINE TR_TARGET V xor_of_halves(V x)
     return v_xor(x, v_swap_halves(x));
 }
 
-/*
- * As multiply_add(), with three multiplications (Karatsuba), where `sum` is xor_of_halves(power).
- * In the end, the caller must XOR p->low and p->high into p->middle.
- */
+/* As multiply_add(), with three multiplications (Karatsuba), where `sum` is xor_of_halves(power).
+ * In the end, the caller must XOR p->low and p->high into p->middle. */
 TR_INLINE TR_TARGET void multiply_add_3(struct product *p, V a, V power, V sum)
 {
     p->low = v_xor(p->low, v_clmul_ll(a, power));
@@ -267,12 +259,10 @@ TR_INLINE TR_TARGET void multiply_add_3(struct product *p, V a, V power, V sum)
     p->middle = v_xor(p->middle, v_clmul_ll(xor_of_halves(a), sum));
 }
 
-/*
- * Hashes full groups, and returns the new hash. The first vector of a group depends on the hash so
+/* Hashes full groups, and returns the new hash. The first vector of a group depends on the hash so
  * far, so the code multiplies this vector last. On Zen 4, a carry-less multiplication can start
  * only every two cycles, at any width. In GCM, AES rounds fill the cycles between; here nothing
- * does. Three multiplications a vector are therefore faster than four, despite the additional XORs.
- */
+ * does. So three multiplications a vector are faster than four, despite the additional XORs. */
 TR_INLINE TR_TARGET B hash_groups(const struct tr_ghash_key *g, B y, const uint8_t *in,
                                   size_t groups, int polyval)
 {

@@ -66,10 +66,8 @@
 #    define GCM_LONG_FROM       (VBLOCKS == 4 ? 192u : VBLOCKS == 2 ? 128u : 96u)
 #    define GCM_TABLE_FROM      (3 * GCM_PERIOD / 2)
 
-/*
- * Round keys and powers of H as vectors, and the table of states after two rounds. All of these are
- * secret.
- */
+/* Round keys and powers of H as vectors, and the table of states after two rounds. All of these are
+ * secret. */
 struct prepared {
     V keys[GCM_MAX_ROUNDS + 1];
     struct factors {
@@ -110,10 +108,8 @@ TR_INLINE TR_TARGET void prepare_powers(struct gcm_long *g, int last)
     }
 }
 
-/*
- * Returns `sum` XORed with the products of the low halves and of the high halves. If `first`, omits
- * `sum`.
- */
+/* Returns `sum` XORed with the products of the low halves and of the high halves. If `first`, omits
+ * `sum`. */
 TR_INLINE TR_TARGET V both_products(V a, V b, V sum, int first)
 {
     V low = v_clmul_ll(a, b), high = v_clmul_hh(a, b);
@@ -191,19 +187,15 @@ TR_INLINE TR_TARGET V two_rounds(const struct gcm_long *g, V counters)
     return v_aesenc(v_aesenc(v_xor(k[0], v_byteswap(counters)), k[1]), k[2]);
 }
 
-/*
- * A group's part of the table, and the XOR of the group's states with this part. The XOR is
- * `difference` for the first GCM_LONG_STEADY vectors, and `last_difference` for the others.
- */
+/* A group's part of the table, and the XOR of the group's states with this part. The XOR is
+ * `difference` for the first GCM_LONG_STEADY vectors, and `last_difference` for the others. */
 struct origin {
     V *table, difference, last_difference;
 };
 
-/*
- * Returns the origin of a group after the first period. In a period's first group, also sets
+/* Returns the origin of a group after the first period. In a period's first group, also sets
  * g->period. A period's first counter may be a few blocks above a multiple of 256. The counter's
- * last byte then wraps in the last vectors of the period, so these vectors need last_difference.
- */
+ * last byte then wraps in the last vectors of the period, so these vectors need last_difference. */
 TR_INLINE TR_TARGET struct origin from_table(struct gcm_long *g, size_t done)
 {
     V *table = g->prepared->table + done % GCM_PERIOD / VBLOCKS;
@@ -222,10 +214,8 @@ TR_INLINE TR_TARGET V state_from_table(const struct origin *from, unsigned j)
     return v_xor(j >= GCM_LONG_STEADY ? from->last_difference : from->difference, from->table[j]);
 }
 
-/*
- * Encrypts or decrypts a full group. Between the rounds, hashes the group at `hashed` (NULL: none).
- * The part of the table to read or to fill is `from`.
- */
+/* Encrypts or decrypts a full group. Between the rounds, hashes the group at `hashed` (NULL: none).
+ * The part of the table to read or to fill is `from`. */
 TR_INLINE TR_TARGET void long_group(struct gcm_long *g, const uint8_t *hashed, enum states states,
                                     const struct origin *from)
 {
@@ -283,12 +273,10 @@ TR_INLINE TR_TARGET int takes_long_path(uint64_t count, size_t blocks)
 }
 
 #    if VBLOCKS == 4 && IN_FLIGHT == 8
-/*
- * AES-128 groups from the table, with staggered vectors: the eight vectors are one round apart. A
+/* AES-128 groups from the table, with staggered vectors: the eight vectors are one round apart. A
  * state from the table still needs seven middle rounds and the last round. Each step ends one
  * vector and begins a vector of the next group. It also does a round of the other seven vectors,
- * and a hash step. The mix of operations is therefore always the same.
- */
+ * and a hash step. The mix of operations is therefore always the same. */
 #        define STAGGERED_ROUNDS 10u
 
 struct staggered {
@@ -433,10 +421,8 @@ TR_INLINE TR_TARGET void long_groups(struct gcm_long *g, size_t blocks, int decr
     }
 }
 
-/*
- * Processes full groups for which takes_long_path() is true, from counter (high, low) on. The
- * parameter y is the hash so far. Returns the new hash.
- */
+/* Processes full groups for which takes_long_path() is true, from counter (high, low) on. The
+ * parameter y is the hash so far. Returns the new hash. */
 static NOT_INLINE TR_TARGET B V_NAME(gcm_long)(struct bulk bulk, size_t blocks, uint64_t low,
                                                uint64_t high, const struct tr_ghash_key *ghash, B y,
                                                int decrypt)

@@ -66,11 +66,9 @@ struct many {
     uint8_t power[MANY_POWERS * TR_BLOCK]; /* if the key has too few */
 };
 
-/*
- * Ciphertext to hash: a vector of each message, then another of each. `pairs` has the powers for
+/* Ciphertext to hash: a vector of each message, then another of each. `pairs` has the powers for
  * the first of them: an index would take address computations for each load. The ciphertext must
- * stay in registers: stored and loaded again, it costs 15 % of the speed at 512 bytes.
- */
+ * stay in registers: stored and loaded again, it costs 15 % of the speed at 512 bytes. */
 struct pending {
     V c[2 * QUAD];
     const struct many_pairs *pairs;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Many GCM messages of at most one block, each under its own key, four at a time. AES cannot share
+/* Many GCM messages of at most one block, each under its own key, four at a time. AES cannot share
  * round keys, so a YMM register has the counter block and J0 of one message. From there on, each
  * lane belongs to one message. The powers of H are gathered from the four keys, and the messages
- * share a reduction.
- */
+ * share a reduction. */
 #ifndef TR_SIMD_GCM_MANY_KEYS_H
 #define TR_SIMD_GCM_MANY_KEYS_H
 

@@ -22,20 +22,16 @@
 #include "simd/gcm/short.h"
 #include "simd/gcm/stream.h"
 
-/*
- * Processes a message of any length, and returns its tag. The compile-time constant `is_long` may
- * be 0 if the data has at most HALF_BYTES bytes, and the AAD, passed as `aad`, at most one block.
- */
+/* Processes a message of any length, and returns its tag. The compile-time constant `is_long` may
+ * be 0 if the data has at most HALF_BYTES bytes, and the AAD (`aad`) at most one block. */
 TR_INLINE TR_TARGET B message(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                               const struct tr_gcm_message *m, B aad, int is_long, int decrypt)
 {
     const struct partial_block iv = partial_load_nonce(m->iv);
     uint64_t high = __builtin_bswap64(iv.low), low = __builtin_bswap64(iv.high);
     struct gcm_tail end = {.whole = 1, .begun = 1, .lengths = gcm_lengths(m)};
-    /*
-     * Keeps the length block in a register. Otherwise gcc stores its halves and loads both at once,
-     * which causes a store-forwarding stall.
-     */
+    /* Keeps the length block in a register. Otherwise gcc stores its halves and loads both at once,
+     * which causes a store-forwarding stall. */
     __asm__("" : "+" V_REGISTER(end.lengths));
     B mask = gcm_keystream(key, low | 1, high), y;
 #if V_REGISTERS == 8
@@ -89,8 +85,7 @@ TR_INLINE TR_TARGET B short_message(const struct tr_aes_key *key, uint8_t *out, 
 #endif
 
 /* Processes a short message with the AAD block `aad`, and returns its tag. Bulk operations share
- * this function with whole calls. Its arguments fit in registers: `lengths` is len + 65536 aad_len.
- */
+ * this function with whole calls. Arguments fit in registers: `lengths` is len + 65536 aad_len. */
 #define DEFINE_SHORT(name, decrypt)                                                                \
     static NOT_INLINE TR_TARGET B V_NAME(name)(                                                    \
         const struct tr_aes_key *key, const struct tr_ghash_key *hash, const uint8_t *iv, B aad,   \
@@ -120,12 +115,10 @@ DEFINE_MESSAGE(long_seal, long_message, 0)
 DEFINE_MESSAGE(long_open, long_message, 1)
 #undef DEFINE_MESSAGE
 
-/*
- * The number of powers of H that a message needs. Each block of data needs one, the AAD block one,
+/* The number of powers of H that a message needs. Each block of data needs one, the AAD block one,
  * and the length block one. Long AAD is hashed separately, with one power for each block. With
  * masks, AAD of more than a block, but at most SHORT_AAD bytes, count as SHORT_AAD bytes, as in
- * call_vectors().
- */
+ * call_vectors(). */
 TR_INLINE size_t message_powers(const struct tr_gcm_message *m)
 {
     const size_t data = (size_t)((m->len + TR_BLOCK - 1) / TR_BLOCK) + 2,

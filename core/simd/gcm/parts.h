@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The parts of GCM (SP 800-38D section 7) that streaming calls (gcm/stream.h) and one-shot messages
+/* The parts of GCM (SP 800-38D section 7) that streaming calls (gcm/stream.h) and one-shot messages
  * (gcm/message.h) share. They process and hash at most one group of vectors in flight, and compute
- * single keystream blocks.
- */
+ * single keystream blocks. */
 #ifndef TR_SIMD_GCM_PARTS_H
 #define TR_SIMD_GCM_PARTS_H
 
@@ -50,10 +48,8 @@ TR_INLINE TR_TARGET V powers(const struct gcm *g, size_t n, unsigned blocks)
     return blocks == VBLOCKS ? v_load(p) : v_load_part(p, blocks);
 }
 
-/*
- * Adds a number of blocks to the low half of a counter. Only the lowest 32 bits change, and they
- * may wrap (SP 800-38D section 6.2).
- */
+/* Adds a number of blocks to the low half of a counter. Only the lowest 32 bits change, and they
+ * may wrap (SP 800-38D section 6.2). */
 TR_INLINE TR_TARGET uint64_t counter_plus(uint64_t low, size_t blocks)
 {
     return (low & 0xffffffff00000000) | (uint32_t)(low + blocks);
@@ -94,11 +90,9 @@ TR_INLINE TR_TARGET void store_bytes(uint8_t *p, V x, size_t n, int within_page)
     (void)within_page, v_store_bytes(p, x, n);
 }
 
-/*
- * Does the last AES round of u vectors, XORs the data, and writes the result. The last vector has
+/* Does the last AES round of u vectors, XORs the data, and writes the result. The last vector has
  * `last` bytes, 1 to VBYTES. The last round key is k. Sets c to the ciphertext, padded with zeros.
- * Reads all data before it writes any.
- */
+ * Reads all data before it writes any. */
 TR_INLINE TR_TARGET void gcm_few_data(struct bulk *r, unsigned u, size_t last, V x[IN_FLIGHT], V k,
                                       V *c, int decrypt, int within_page)
 {
@@ -128,10 +122,8 @@ TR_INLINE TR_TARGET void gcm_few(struct gcm *g, unsigned u, size_t last, V c[HAL
                                  int decrypt)
 {
     struct bulk *r = &g->bulk;
-    /*
-     * Makes gcc load the round keys again. Otherwise gcc reuses the keys that it loaded for the
-     * tag's mask, and broadcasts each from a register with a shuffle.
-     */
+    /* Makes gcc load the round keys again. Otherwise gcc reuses the keys that it loaded for the
+     * tag's mask, and broadcasts each from a register with a shuffle. */
     __asm__("" : "+r"(r->keys));
     V x[IN_FLIGHT], k = first_key(r->keys);
     UNROLL
@@ -142,10 +134,8 @@ TR_INLINE TR_TARGET void gcm_few(struct gcm *g, unsigned u, size_t last, V c[HAL
     gcm_few_data(r, u, last, x, k, c, decrypt, 0);
 }
 
-/*
- * Multiplies the blocks of u vectors by H^n, H^(n-1), .., XORs the products into g->product, and
- * reduces. The last vector has `last` bytes.
- */
+/* Multiplies the blocks of u vectors by H^n, H^(n-1), .., XORs the products into g->product, and
+ * reduces. The last vector has `last` bytes. */
 TR_INLINE TR_TARGET void gcm_hash_few(struct gcm *g, unsigned u, size_t last, const V *c, size_t n)
 {
     UNROLL
@@ -183,11 +173,9 @@ TR_INLINE TR_TARGET B gcm_lengths(const struct tr_gcm_message *m)
 #define SHORT_AAD 64u
 
 #if V_MASKED
-/*
- * Returns the powers of H for 1 to SHORT_AAD bytes of AAD, whose last block is multiplied by H^n.
+/* Returns the powers of H for 1 to SHORT_AAD bytes of AAD, whose last block is multiplied by H^n.
  * If the AAD are less than a vector, there are also lower powers: the blocks that these are
- * multiplied with are zero.
- */
+ * multiplied with are zero. */
 TR_INLINE TR_TARGET V aad_powers(const struct tr_gcm_message *m, size_t n)
 {
     const size_t blocks = ((size_t)m->aad_len + TR_BLOCK - 1) / TR_BLOCK;

@@ -71,11 +71,9 @@ TR_INLINE TR_TARGET W block_rounds(const struct tr_aes_key *key, const uint8_t *
     return x;
 }
 
-/*
- * Processes 1 to 16 bytes of data after block_rounds(), and returns the tag. The products of the
+/* Processes 1 to 16 bytes of data after block_rounds(), and returns the tag. The products of the
  * AAD are in p. Data and lengths are hashed together. ZMM registers would take 1.1 to 1.3 times as
- * long. Unless there are 16 bytes, a block must not extend beyond a page at `out` or `in`.
- */
+ * long. Unless there are 16 bytes, a block must not extend beyond a page at `out` or `in`. */
 TR_INLINE TR_TARGET B block_end(W x, B last_key, const struct tr_gcm_message *m, uint8_t *out,
                                 const uint8_t *in, struct two_products p, int decrypt)
 {
@@ -173,12 +171,10 @@ TR_INLINE TR_TARGET struct product product_of_two(V a, V b)
                             v_clmul_two_hh(a, b)};
 }
 
-/*
- * The products of the blocks before the data. There may be no AAD, one block in the bit order of
+/* The products of the blocks before the data. There may be no AAD, one block in the bit order of
  * the hash, or up to SHORT_AAD bytes as loaded. The products include that of the lengths, unless
  * these have a lane in the last vector (`spare`). The powers reach past H if there is little data,
- * but not past the hash key. Such powers are multiplied with blocks of zeros.
- */
+ * but not past the hash key. Such powers are multiplied with blocks of zeros. */
 TR_INLINE TR_TARGET struct product no_aad(const struct tr_gcm_message *m, int spare)
 {
     return spare
@@ -215,11 +211,9 @@ struct short_state {
     B mask;                  /* that of the tag, after all rounds; not with `spare` */
 };
 
-/*
- * Does all AES rounds but the last of u vectors. If the last one has at most three blocks of data
+/* Does all AES rounds but the last of u vectors. If the last one has at most three blocks of data
  * (`spare`), its last lane is J0, and the lengths when it is hashed. The counters of so few blocks
- * differ only in the last byte, so they need no byte swap.
- */
+ * differ only in the last byte, so they need no byte swap. */
 TR_INLINE TR_TARGET void short_rounds(struct short_state *s, const struct tr_aes_key *key,
                                       const uint8_t *iv, unsigned u, int spare, int decrypt)
 {
@@ -248,12 +242,10 @@ TR_INLINE TR_TARGET void short_rounds(struct short_state *s, const struct tr_aes
         ROUNDS_FIRST(s->x[0]);
 }
 
-/*
- * Processes the data of a message whose rounds are done, and returns the tag. The products of what
+/* Processes the data of a message whose rounds are done, and returns the tag. The products of what
  * is hashed before are in p, short_powers() in `power`. The register of the last vector must not
  * extend beyond a page at `out` or `in`. Blocks without data are zero, whatever they are multiplied
- * with.
- */
+ * with. */
 TR_INLINE TR_TARGET B short_end(struct short_state *s, const struct tr_gcm_message *m, uint8_t *out,
                                 const uint8_t *in, const uint8_t *power, struct product p,
                                 unsigned u, int spare, int decrypt)

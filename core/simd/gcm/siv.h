@@ -21,12 +21,10 @@
  * blocks one by one, so a wider load would cause a store-forwarding stall. */
 #    define POLYVAL_NARROW 4u
 
-/*
- * Each message has its own hash subkey H. first_powers() computes ALONE_POWERS powers of H. Each
+/* Each message has its own hash subkey H. first_powers() computes ALONE_POWERS powers of H. Each
  * further power would cost a multiplication and a reduction. Calls of at most ALONE_BLOCKS blocks
  * therefore compute no further powers, and reduce after each ALONE_POWERS blocks. A message of 256
- * bytes then takes 9 to 19 % less time (Zen 4; docs/tuning/gcm.md).
- */
+ * bytes then takes 9 to 19 % less time (Zen 4; docs/tuning/gcm.md). */
 #    define ALONE_POWERS (VBLOCKS == 4 ? 8u : 4u)
 #    define ALONE_BLOCKS 48u
 

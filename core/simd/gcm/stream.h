@@ -17,12 +17,10 @@
 #include "simd/gcm/long.h"
 #include "simd/gcm/parts.h"
 
-/*
- * The number of vectors that steady_counters() prepares. A group's first counter modulo GROUP must
+/* The number of vectors that steady_counters() prepares. A group's first counter modulo GROUP must
  * be at most 2 * VBLOCKS. Modulo GROUP, the last counter of these vectors is then at most
  * 2 * VBLOCKS + STEADY_VECTORS * VBLOCKS - 1 = GROUP - 1. So their counters differ only in the bits
- * that hold the counter modulo GROUP.
- */
+ * that hold the counter modulo GROUP. */
 #define STEADY_VECTORS (IN_FLIGHT - 2u)
 
 /*
@@ -77,20 +75,16 @@ TR_INLINE TR_TARGET void gcm_hash(struct gcm *g, unsigned j, const uint8_t *data
         x = v_xor(x, g->y);
     multiply_add(&g->product, x, v_load(g->ghash->power[TR_GHASH_POWERS - GROUP + j * VBLOCKS]));
 #endif
-    /*
-     * A compiler barrier after every two vectors. Without it, gcc would delay the XORs, keep all
-     * products, and run out of registers.
-     */
+    /* A compiler barrier after every two vectors. Without it, gcc would delay the XORs, keep all
+     * products, and run out of registers. */
     if (j % 2 == 1)
         __asm__(""
                 : "+" V_REGISTER(g->product.low), "+" V_REGISTER(g->product.middle),
                   "+" V_REGISTER(g->product.high));
 }
 
-/*
- * Encrypts a full group in counter mode. Between the rounds, hashes the group at `hashed` (NULL:
- * none). The parameter `steady` is the `delta` of steady_counters(), or NULL.
- */
+/* Encrypts a full group in counter mode. Between the rounds, hashes the group at `hashed` (NULL:
+ * none). The parameter `steady` is the `delta` of steady_counters(), or NULL. */
 TR_INLINE TR_TARGET void gcm_group(struct gcm *g, const uint8_t *hashed, const V *steady)
 {
     struct bulk *r = &g->bulk;
@@ -158,12 +152,10 @@ struct gcm_tail {
     B lengths;
 };
 
-/*
- * Encrypts or decrypts the last u vectors of a call: len bytes, at most half a group. Hashes them
+/* Encrypts or decrypts the last u vectors of a call: len bytes, at most half a group. Hashes them
  * with a single reduction, which at the end of a message includes the length block. In program
  * order, the hash of end->group and end->half comes after AES. Otherwise the instructions of this
- * hash would occupy the schedulers while they wait for earlier AES results.
- */
+ * hash would occupy the schedulers while they wait for earlier AES results. */
 TR_INLINE TR_TARGET void gcm_last_vectors(struct gcm *g, unsigned u, size_t len,
                                           const struct gcm_tail *end, int decrypt)
 {
@@ -191,18 +183,14 @@ static NOT_INLINE TR_TARGET B V_NAME(times_h)(const struct tr_ghash_key *ghash, 
         multiply(v_zero_extend(y), v_zero_extend(b_load(ghash->power[TR_GHASH_POWERS - 1]))));
 }
 
-/*
- * Parameters of gcm_full_groups(). The parameters are not in a structure, because copying a
- * structure just after its fields were stored causes a store-forwarding stall.
- */
+/* Parameters of gcm_full_groups(). The parameters are not in a structure, because copying a
+ * structure just after its fields were stored causes a store-forwarding stall. */
 #define GROUPS_PARAMETERS                                                                          \
     const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t len,                     \
         const struct tr_ghash_key *ghash, uint64_t low, uint64_t high, B y, int is_secret
 
-/*
- * Processes full groups and returns the hash. After encryption, the hash lacks the last group. If
- * `is_secret`, the counter is derived from H, so no branch or index may depend on the counter.
- */
+/* Processes full groups and returns the hash. After encryption, the hash lacks the last group. If
+ * `is_secret`, the counter is derived from H, so no branch or index may depend on the counter. */
 TR_INLINE TR_TARGET B gcm_full_groups(GROUPS_PARAMETERS, int decrypt)
 {
     struct gcm g = gcm_start(bulk_start(key, key->enc, out, in), ghash, y, low, high);
@@ -224,11 +212,9 @@ static NOT_INLINE TR_TARGET B V_NAME(decrypt_groups)(GROUPS_PARAMETERS)
     return gcm_full_groups(key, out, in, len, ghash, low, high, y, is_secret, 1);
 }
 
-/*
- * Processes len bytes, with counters from (high, low) on. Returns the hash. Except at the end of a
+/* Processes len bytes, with counters from (high, low) on. Returns the hash. Except at the end of a
  * message, len is a multiple of 16. The compile-time constant `is_short` may be 1 only if
- * len <= HALF_BYTES.
- */
+ * len <= HALF_BYTES. */
 TR_INLINE TR_TARGET B gcm_bytes(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                 size_t len, const struct tr_ghash_key *ghash, uint64_t low,
                                 uint64_t high, B y, struct gcm_tail end, int decrypt, int is_short)
