@@ -49,6 +49,14 @@ struct xts_next {
     uint64_t low, high; /* the next tweak to store */
 };
 
+/* The address of a block of a place, as a register and a constant. Without optimization, gcc and
+ * clang know no constants in inlined functions. */
+#    ifdef __OPTIMIZE__
+#        define XTS_ADDRESS(to, block) "r"(to), "i"((block)*TR_BLOCK)
+#    else
+#        define XTS_ADDRESS(to, block) "r"((to) + (block)*TR_BLOCK), "i"(0)
+#    endif
+
 /* Stores the low halves of the next two tweaks, and doubles the tweak twice. Computes both
  * reduction masks before the first doubling, to shorten the dependency chain. */
 TR_INLINE void xts_steps(struct xts_next *t, uint8_t *to, const unsigned block)
@@ -69,7 +77,7 @@ TR_INLINE void xts_steps(struct xts_next *t, uint8_t *to, const unsigned block)
                      "adc %1, %1\n\t"
                      "xor %3, %0"
                      : "+r"(t->low), "+r"(t->high), "=&r"(first), "=&r"(second)
-                     : "r"(to), "i"(block * TR_BLOCK)
+                     : XTS_ADDRESS(to, block)
                      : "cc", "memory");
 }
 
