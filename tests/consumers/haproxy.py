@@ -2,11 +2,10 @@
 """Tests HAProxy, which ends TLS and answers by itself. With --measure: its CPU seconds for each GB."""
 
 import os
-import re
 from subprocess import DEVNULL
 
 from harness import Consumer, check, free_port
-from harness_gains import MEASURING, Gain, Latency, Server, h2load_latencies
+from harness_gains import MEASURING, Gain, Latency, Server, h2load, h2load_latencies
 
 consumer = Consumer("haproxy", limit=1900 if MEASURING else 120, needs={
     "haproxy": "haproxy", "h2load": "nghttp2-client", "openssl": "openssl"})
@@ -42,10 +41,7 @@ def serve(size, version, alpn):
 
 def load(size, requests, alpn):
     def run(port):
-        said = consumer.run("plain", ["h2load", *PROTOCOL[alpn], "-n", requests, "-c", 4, "-t", 1,
-                                      f"https://127.0.0.1:{port}/"], limit=120).decode()
-        done = re.search(r"requests: .* (\d+) succeeded, 0 failed, 0 errored", said)
-        check(done and int(done.group(1)) == requests, f"h2load: {said}")
+        h2load(consumer, requests, *PROTOCOL[alpn], f"https://127.0.0.1:{port}/")
         return size * requests
     return run
 

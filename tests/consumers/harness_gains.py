@@ -435,6 +435,14 @@ class Latency(Gain):
                          f"{row[name]['ratio']['median']:.3f} times" for name in ("p50", "p99"))
 
 
+def h2load(consumer, requests, *words):
+    """Runs h2load with four connections. All requests must succeed. Returns the cipher suite."""
+    said = consumer.run("plain", ["h2load", "--requests", requests, "--clients", 4, "--threads", 1, *words],
+                        limit=120).decode()
+    check(f" {requests} succeeded, 0 failed, 0 errored" in said, f"h2load: {said}")
+    return re.search(r"^Cipher: (\S+)", said, re.M)[1]
+
+
 def h2load_latencies(consumer, *words):
     """Runs h2load with one connection; returns the microseconds of each request."""
     log = consumer.path("h2load.log")

@@ -2,11 +2,10 @@
 """Tests servers in Java whose TLS is the JDK's: Netty with the JDK's engine, and Jetty. With
 --measure: their CPU seconds for each GB, with SunJCE and with the Java provider."""
 
-import re
 import subprocess
 
 from harness import Consumer, check, free_port
-from harness_gains import MEASURING
+from harness_gains import MEASURING, h2load
 from harness_java import ServerGain, compiled, start
 
 consumer = Consumer("java_servers", limit=1900 if MEASURING else 300, needs={
@@ -28,11 +27,8 @@ def row(program, package, cipher, label, size):
 
     def load(port, total):
         requests = max(total // size, 4)
-        said = consumer.run("plain", ["h2load", "--h1", "--requests", requests, "--clients", 4, "--threads", 1,
-                                      f"https://127.0.0.1:{port}/"], limit=120).decode()
-        done = re.search(r"requests: .* (\d+) succeeded, 0 failed, 0 errored", said)
-        check(done and int(done[1]) == requests, f"h2load: {said}")
-        check(cipher.replace("-", "_") in said, f"another cipher: {said}")
+        suite = h2load(consumer, requests, "--h1", f"https://127.0.0.1:{port}/")
+        check(cipher.replace("-", "_") in suite, f"another cipher: {suite}")
         return requests * size
 
     ServerGain(jars, serve, load, WINDOW, consumer, program, f"warm, {label} responses, TLS 1.3, {cipher}", cipher,

@@ -10,7 +10,7 @@ import subprocess
 from subprocess import DEVNULL
 
 from harness import ROOT, Consumer, check, free_port
-from harness_gains import MEASURING, SIDES, OwnGain, SymbolSampler, UncountedServer
+from harness_gains import MEASURING, SIDES, OwnGain, SymbolSampler, UncountedServer, h2load
 
 check(MEASURING, "this script only measures: scripts/consumers --measure measured_rust")
 consumer = Consumer("measured_rust", limit=2300,
@@ -69,9 +69,8 @@ def serve(side):
 
 def load(size, number):
     def loaded(port):
-        said = consumer.run("plain", ["h2load", "--requests", number, "--clients", 4, "--threads", 1,
-                                      f"https://localhost:{port}/{size}"], limit=120).decode()
-        check(f" {number} succeeded, 0 failed, 0 errored" in said and "Cipher: TLS_AES_128_GCM" in said, said)
+        suite = h2load(consumer, number, f"https://localhost:{port}/{size}")
+        check(suite == "TLS_AES_128_GCM_SHA256", f"another cipher: {suite}")
         return number * size
     return loaded
 

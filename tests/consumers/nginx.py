@@ -11,7 +11,7 @@ import tempfile
 from subprocess import DEVNULL
 
 from harness import Consumer, check, free_port
-from harness_gains import MEASURING, Gain, Latency, Server, h2load_latencies
+from harness_gains import MEASURING, Gain, Latency, Server, h2load, h2load_latencies
 
 consumer = Consumer("nginx", limit=1900 if MEASURING else 300,
                     needs={"nginx": "nginx", "curl": "curl", "h2load": "nghttp2-client", "openssl": "openssl"})
@@ -61,15 +61,6 @@ def fetch(side, port, version, suite):
     check(page == consumer.read("www/page"), "curl was given another page")
 
 
-def load(port, requests):
-    """Runs h2load; all its requests must succeed. Its connections are not curl's."""
-    said = consumer.run("plain", ["h2load", "--requests", requests, "--clients", 4, "--threads", 1,
-                                  f"https://127.0.0.1:{port}/page"], limit=120).decode()
-    done = re.search(r"requests: .* (\d+) succeeded, 0 failed, 0 errored", said)
-    check(done and int(done.group(1)) == requests, f"h2load: {said}")
-    return re.search(r"^Cipher: (\S+)", said, re.M).group(1)
-
-
 def suite(protocol, name, cipher):
     requests = 30
     for side in ("plain", "ours"):
@@ -78,7 +69,7 @@ def suite(protocol, name, cipher):
             fetch("plain", port, version, name)
             fetch("ours", port, version, name)
         # HTTP/2 forbids CBC suites (RFC 9113, appendix A), and h2load obeys.
-        used = load(port, requests) if "GCM" in name else None
+        used = h2load(consumer, requests, f"https://127.0.0.1:{port}/page") if "GCM" in name else None
         check(used in (None, name), f"h2load was given {used}")
         server.stop()
     # Four runs of curl, and all requests to the second server.
@@ -121,7 +112,7 @@ def label(size):
 def measure(size, protocol, name, cipher, requests):
     """A row: responses of one size, with one worker."""
     def load_all(port):
-        check(load(port, requests) == name, "another suite")
+        check(h2load(consumer, requests, f"https://127.0.0.1:{port}/page") == name, "another suite")
         return requests * size
     consumer.write("www/page", os.urandom(size))
     workload = f"{label(size)} responses, {protocol.replace('TLSv', 'TLS ')}, {cipher}, HTTP/2"
