@@ -64,6 +64,7 @@ fn one(key: Key, spec: Spec, bytes: usize, inputs: &Inputs) -> Box<dyn Operation
             record(message, inputs.iv)
         }
         Mode::Gcm | Mode::Ccm | Mode::Ocb => sealed(key, spec, bytes, inputs),
+        Mode::Xts => unit(key, spec, bytes, inputs.iv),
         mode if mode.streams() => stream(key, spec, bytes, inputs.iv),
         _ => {
             let (message, iv) = (Message::new(key, spec, bytes, inputs.aad(spec)), inputs.iv);
@@ -120,17 +121,42 @@ fn sealed(key: Key, spec: Spec, bytes: usize, inputs: &Inputs) -> Box<dyn Operat
     })
 }
 
-/// The modes whose calls continue one message.
+/// The modes whose calls continue one message. Each has a loop of its own, in which the mode is a
+/// constant. With a choice in each call, 16 bytes of ECB take 7 ns instead of 3.4 (Emerald Rapids).
 fn stream(key: Key, spec: Spec, bytes: usize, iv: [u8; 16]) -> Box<dyn Operation> {
-    operation(
-        move || Stream::new(iv),
-        move |stream, input, output| {
-            let (input, output) = (&input[..bytes], &mut output[..bytes]);
-            let (out, data) = (output.as_mut_ptr(), input.as_ptr());
-            // SAFETY: both are valid for the length, and disjoint.
-            good(unsafe { stream.call(&key, spec.direction, out, data, bytes) });
-        },
-    )
+    macro_rules! of {
+        ($($mode:ident)*) => {
+            match spec.mode {
+                $(Mode::$mode => operation(
+                    move || Stream::new(iv),
+                    move |stream, input, output| {
+                        let (input, output) = (&input[..bytes], &mut output[..bytes]);
+                        let (out, data, key) = (output.as_mut_ptr(), input.as_ptr(), key.as_ptr());
+                        // SAFETY: both are valid for the length, and disjoint.
+                        good(unsafe {
+                            stream.call(Mode::$mode, key, spec.direction, out, data, bytes)
+                        });
+                    },
+                ),)*
+                mode => panic!("{} does not stream", mode.name()),
+            }
+        };
+    }
+    of!(Ecb Cbc Cfb8 Cfb1 Cfb128 Ofb Ctr)
+}
+
+/// One data unit of XTS, as in sealed().
+fn unit(key: Key, spec: Spec, bytes: usize, tweak: [u8; 16]) -> Box<dyn Operation> {
+    let call = match spec.direction {
+        Direction::Encrypt => raw::tr_xts_encrypt(),
+        Direction::Decrypt => raw::tr_xts_decrypt(),
+    };
+    whole(move |input, output| {
+        let (input, output) = (&input[..bytes], &mut output[..bytes]);
+        let (key, tweak, out) = (key.as_ptr(), tweak.as_ptr(), output.as_mut_ptr());
+        // SAFETY: both are valid for the length, and disjoint.
+        good(unsafe { call(key, tweak, out, input.as_ptr(), bytes) });
+    })
 }
 
 /// Records of TLS 1.2: the explicit part of the IV counts the sealed ones, and is read of those to

@@ -30,18 +30,19 @@ impl Stream {
     pub fn process(&mut self, key: &Key, direction: Direction, data: &mut [u8]) -> Result<()> {
         let (out, len) = (data.as_mut_ptr(), data.len());
         // SAFETY: the data are valid, and the key is one of the mode.
-        let status = unsafe { self.call(key, direction, out, out, len) };
+        let status = unsafe { self.call(key.mode(), key.as_ptr(), direction, out, out, len) };
         check(status)
     }
 
     /// The same from one buffer to another.
     ///
     /// # Safety
-    /// Both are valid for `len` bytes, and equal or disjoint.
-    #[inline]
+    /// Both are valid for `len` bytes, and equal or disjoint. The key is one of the mode.
+    #[inline(always)]
     pub unsafe fn call(
         &mut self,
-        key: &Key,
+        mode: Mode,
+        key: raw::Key,
         direction: Direction,
         out: *mut u8,
         input: *const u8,
@@ -49,7 +50,6 @@ impl Stream {
     ) -> raw::tr_status {
         use raw::*;
         let encrypts = direction == Direction::Encrypt;
-        let (mode, key) = (key.mode(), key.as_ptr());
         let (iv, used) = (self.iv.as_mut_ptr(), &mut self.used);
         let plain = |a: Plain, b: Plain| if encrypts { a } else { b };
         let chained = |a: Chained, b: Chained| if encrypts { a } else { b };
