@@ -28,7 +28,7 @@ DIST = os.path.abspath(os.environ.get("TENROUNDS_DIST", os.path.join(ROOT, "buil
 MUST_RUN = "TENROUNDS_MUST_RUN" in os.environ
 SKIPPED = 77  # the exit status for a skip, as in automake and Meson
 # The time limits are for an idle machine. On a loaded one a test may take a multiple of them.
-PATIENCE = 1 if "--measure" in sys.argv else 5
+PATIENCE = 5
 # Where free_port() looks: below the ports that Linux gives to clients, of which one may take a
 # port before the server does.
 PORTS = range(15000, 32000)
@@ -97,8 +97,9 @@ class Process(subprocess.Popen):
 
 class Consumer:
     def __init__(self, name, limit, needs):
-        """limit: seconds, PATIENCE times; needs: the distribution's programs, with the package of each."""
-        self.name, self.limit = name, limit * PATIENCE
+        """limit: seconds, PATIENCE times unless it measures; needs: the distribution's programs, with
+        the package of each."""
+        self.name, self.limit = name, limit if "--measure" in sys.argv else limit * PATIENCE
         self.results = self.failures = 0
         self.processes, self.counts = [], []
         self.directory = tempfile.mkdtemp(prefix=f"tenrounds-{name}-")

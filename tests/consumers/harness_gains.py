@@ -269,10 +269,13 @@ class Server:
 
     def window(self, side):
         process, state = self.running[side]
-        before = cpu_of_tree(process.pid)
+        before = self.cpu(process.pid)
         size = self.load(state)
         self.served += size if side == "ours" else 0
-        return cpu_of_tree(process.pid) - before, size
+        return self.cpu(process.pid) - before, size
+
+    def cpu(self, pid):
+        return cpu_of_tree(pid)
 
     def sampled(self, sampler, side):
         process, state = self.running[side]

@@ -4,22 +4,26 @@ first shows which provider served TLS."""
 
 import collections
 import glob
+import os
 import re
 import subprocess
 
 from harness import ROOT, check
-from harness_gains import MEASURING, JavaGain, Server
+from harness_gains import MEASURING, JavaGain, Server, cpu_of_tree, tree
 
 # The JVM writes a line for each Cipher.init(), with the provider. TLS calls it for each record.
 SHOWING = "-Djava.security.debug=provider"
+# Threads that compile stay until the JVM ends, so that their CPU time can be read.
+LASTING = "-XX:-UseDynamicNumberOfCompilerThreads"
 PROVIDERS = {"plain": "SunJCE", "ours": "tenrounds"}
 
 
 def start(consumer, side, argv, shows, **how):
     """Starts a JVM, on our side with the Java provider. With `shows`, it writes what serves to a file."""
     with open(consumer.path(f"{side}.log"), "w") as log:
-        return consumer.start("jar" if side == "ours" else side, [argv[0], *([SHOWING] if shows else []), *argv[1:]],
-                              stdin=subprocess.DEVNULL, stderr=log if shows else subprocess.DEVNULL, **how)
+        return consumer.start("jar" if side == "ours" else side,
+                              [argv[0], LASTING, *([SHOWING] if shows else []), *argv[1:]], stdin=subprocess.DEVNULL,
+                              stderr=log if shows else subprocess.DEVNULL, **how)
 
 
 def records(consumer, side):
@@ -33,6 +37,48 @@ def compiled(consumer, folder, jars, name):
     """Compiles the program of this name into the directory of the consumer."""
     consumer.run("plain", ["javac", "-nowarn", "-cp", f"{jars}/*", "-d", consumer.directory,
                            f"{ROOT}/tests/consumers/{folder}/{name}.java"], limit=100)
+
+
+def compiling(pid):
+    """CPU seconds of the threads that compile, of a JVM below this process."""
+    total, found = 0, 0
+    for process in tree(pid):
+        for task in os.listdir(f"/proc/{process}/task"):
+            try:
+                with open(f"/proc/{process}/task/{task}/comm") as file:
+                    compiles = re.match("C[12] Compiler", file.read())
+            except OSError:
+                continue  # another thread, which has ended
+            if compiles:
+                with open(f"/proc/{process}/task/{task}/schedstat") as file:
+                    total += int(file.read().split()[0])
+                found += 1
+    check(found >= 2, f"{found} threads compile")
+    return total / 1e9
+
+
+class JavaServer(Server):
+    """A server whose compilers are not counted. For the first gigabytes they take half of the CPU
+    time, more in some JVMs than in others. They take less the longer a server runs."""
+
+    WARM = 8  # loads at most
+
+    def open(self, gain):
+        super().open(gain)
+        for side in self.running:
+            for _ in range(self.WARM):
+                if self.settled(side):
+                    break
+
+    def settled(self, side):
+        """Loads the server, and returns whether its compilers took less than a tenth of the time."""
+        process, _ = self.running[side]
+        before = compiling(process.pid)
+        others, _ = self.window(side)
+        return compiling(process.pid) - before < others / 10
+
+    def cpu(self, pid):
+        return cpu_of_tree(pid) - compiling(pid)
 
 
 class ServerGain(JavaGain):
@@ -49,7 +95,7 @@ class ServerGain(JavaGain):
 
     def add(self):
         # New JVMs for each pair, because each compiles in its own way.
-        self.result(Server(lambda side: self.serve(side, False), lambda state: self.load(state, self.size), True))
+        self.result(JavaServer(lambda side: self.serve(side, False), lambda state: self.load(state, self.size), True))
 
     def small(self, subject):
         return self.shown()

@@ -10,11 +10,10 @@ from harness import Consumer, check, free_port
 from harness_gains import MEASURING
 from harness_java import ServerGain, compiled, start
 
-consumer = Consumer("java_kafka", limit=2200 if MEASURING else 300, needs={
+consumer = Consumer("java_kafka", limit=6000 if MEASURING else 300, needs={
     "java": "default-jdk-headless", "javac": "default-jdk-headless", "openssl": "openssl"})
 MIB = 1 << 20
 WINDOW = 64 * MIB  # the bytes of a window
-WARM = 3
 PROPERTIES = """
 process.roles=broker,controller
 node.id=1
@@ -82,16 +81,13 @@ class Broker:
 
 
 def row(work, text, direction):
-    load = getattr(Broker, work)
-
     def serve(side, shows):
         broker = Broker(side, shows)
-        for _ in range(0 if shows else WARM):
-            load(broker, WINDOW)
         return broker, broker
 
-    ServerGain(jars, serve, load, WINDOW, consumer, "Kafka", f"warm, {text} records of 1 KiB, TLS 1.3, AES-256-GCM",
-               "AES-256-GCM", "kafka_2.13", direction=direction).add()
+    ServerGain(jars, serve, getattr(Broker, work), WINDOW, consumer, "Kafka",
+               f"warm, {text} records of 1 KiB, TLS 1.3, AES-256-GCM", "AES-256-GCM", "kafka_2.13",
+               direction=direction).add()
 
 
 jars = consumer.fetched("java-kafka")

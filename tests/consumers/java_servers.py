@@ -8,7 +8,7 @@ from harness import Consumer, check, free_port
 from harness_gains import MEASURING, h2load
 from harness_java import ServerGain, compiled, start
 
-consumer = Consumer("java_servers", limit=1900 if MEASURING else 300, needs={
+consumer = Consumer("java_servers", limit=6000 if MEASURING else 300, needs={
     "java": "default-jdk-headless", "javac": "default-jdk-headless", "keytool": "default-jdk-headless",
     "h2load": "nghttp2-client"})
 MIB = 1 << 20
@@ -21,8 +21,6 @@ def row(program, package, cipher, label, size):
                         stdout=subprocess.PIPE)
         said = process.stdout.readline()
         check(said == b"ready\n", f"{program} says: {said}")
-        for _ in range(0 if shows else WARM):
-            load(port, WINDOW)
         return process, port
 
     def load(port, total):
@@ -36,7 +34,6 @@ def row(program, package, cipher, label, size):
 
 
 WINDOW = 128 * MIB  # the bytes of a window
-WARM = 3
 jars = consumer.fetched("java-servers")
 compiled(consumer, "java_servers", jars, "Servers")
 consumer.run("plain", ["keytool", "-genkeypair", "-alias", "server", "-keyalg", "EC", "-groupname", "secp256r1",
