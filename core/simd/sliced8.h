@@ -49,7 +49,8 @@ TR_INLINE TR_TARGET void sliced8_keys(x64 round[15][8], const struct tr_aes_key 
 }
 
 /* Encrypts or decrypts eight blocks in place. The number of rounds n is even, so S^-n is its own
- * inverse. */
+ * inverse. Leaves spilled words of q on the stack. Cleansing q would keep all its words in memory,
+ * and decryption would take 1.07 times as long (ECB, Emerald Rapids). */
 TR_INLINE TR_TARGET void sliced8_crypt(const x64 round[15][8], unsigned n, uint8_t *b, int inverse)
 {
     const V last = v_lanes(row_moves[n][0]);
