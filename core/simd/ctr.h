@@ -176,7 +176,7 @@ TR_TARGET enum tr_status V_ANY_NAME(ctr)(BULK_ARGUMENTS)
 {
     if (blocks >= SHORT_CTR || blocks > before_wrap(iv))
         return V_NAME(ctr_groups)(key, out, in, blocks, iv);
-    DO_SHORT_CALL(ctr);
+    DO_SHORT_CALL(ctr, 0);
     if (blocks < GROUP)
         return V_NAME(ctr_small)(key, out, in, blocks, iv);
     return V_NAME(ctr_short)(key, out, in, blocks, iv);
