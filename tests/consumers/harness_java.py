@@ -4,7 +4,6 @@ first shows which provider served TLS."""
 
 import collections
 import glob
-import os
 import re
 import subprocess
 
@@ -42,17 +41,14 @@ def compiled(consumer, folder, jars, name):
 def compiling(pid):
     """CPU seconds of the threads that compile, of a JVM below this process."""
     total, found = 0, 0
-    for process in tree(pid):
-        for task in os.listdir(f"/proc/{process}/task"):
-            try:
-                with open(f"/proc/{process}/task/{task}/comm") as file:
-                    compiles = re.match("C[12] Compiler", file.read())
-            except OSError:
-                continue  # another thread, which has ended
-            if compiles:
-                with open(f"/proc/{process}/task/{task}/schedstat") as file:
-                    total += int(file.read().split()[0])
-                found += 1
+    for task in (task for process in tree(pid) for task in glob.glob(f"/proc/{process}/task/*")):
+        try:
+            with open(f"{task}/comm") as name, open(f"{task}/schedstat") as time:
+                if re.match("C[12] Compiler", name.read()):
+                    total += int(time.read().split()[0])
+                    found += 1
+        except OSError:
+            continue  # another thread, which has ended
     check(found >= 2, f"{found} threads compile")
     return total / 1e9
 

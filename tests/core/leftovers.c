@@ -27,7 +27,7 @@
  *   the message;
  * - GCM in pieces: 7 bytes of keystream, in a register that a callee pushes; XTS encryption without
  *   carry-less multiplication: 7 bytes of plaintext. The search finds them as half a block if the
- *   byte beside them has the right value by chance (1 in 256 seeds);
+ *   byte beside them has the right value by chance (4 of 600 seeds);
  * - GCM-SIV of long messages: powers of H, on vector types with 16 registers;
  * - multi-buffer calls with one key: two vectors of plaintext (vaes256 with gcc 14; none with gcc
  *   12);

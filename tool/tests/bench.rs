@@ -213,8 +213,13 @@ fn the_first_line_is_the_answer() {
     let place = Place::new();
     let first = |args: &[&str]| {
         let args = [args, &SHORT].concat();
-        let out = place.tool(args).done().ok().out;
-        out.split('\n').next().unwrap().to_owned()
+        let answer = || {
+            let out = place.tool(&args).done().ok().out;
+            out.split('\n').next().unwrap().to_owned()
+        };
+        let quiet = |said: &String| !said.starts_with(NEVER_QUIET);
+        let mut tries = std::iter::repeat_with(answer).take(5);
+        tries.find(quiet).unwrap_or_else(answer)
     };
     for form in ["--verbose", "--openssl"] {
         let said = first(&["bench", form, "aes-128-ctr", "--bytes", "16,1K"]);
