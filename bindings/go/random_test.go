@@ -46,6 +46,15 @@ func roomy(prefix []byte, n int) []byte {
 	return append(make([]byte, 0, len(prefix)+n+16), prefix...)
 }
 
+// safe returns this size of tags, or 16 where this package uses crypto/aes, whose zeros (see roomy)
+// would change another variable.
+func safe(tagSize int) int {
+	if Backend() == "" {
+		return BlockSize
+	}
+	return tagSize
+}
+
 func drawKey(r *rand.Rand) []byte {
 	key := make([]byte, 16+8*r.IntN(3))
 	fill(r, key)
@@ -72,7 +81,7 @@ func compareGCM(t *testing.T, r *rand.Rand) {
 	ours, standard := both(t, drawKey(r))
 	var a, b cipher.AEAD
 	var err error
-	switch nonceSize, tagSize := 1+r.IntN(40), 12+r.IntN(5); r.IntN(3) {
+	switch nonceSize, tagSize := 1+r.IntN(40), safe(12+r.IntN(5)); r.IntN(3) {
 	case 0:
 		a, _ = cipher.NewGCMWithNonceSize(ours, nonceSize)
 		b, err = cipher.NewGCMWithNonceSize(standard, nonceSize)
