@@ -196,7 +196,7 @@ pub fn namespace() -> Option<Command> {
         // Ends the script and its children after five minutes: timeout(1) signals its process
         // group.
         let mut command = Command::new("timeout");
-        command.args(["-k", "5", "300", "unshare"]).args(options);
+        command.args(["-k", "5", "1800", "unshare"]).args(options);
         return Some(command);
     }
     skip("unshare --mount is not possible here");
