@@ -132,7 +132,7 @@ fn stream(key: Key, spec: Spec, bytes: usize, iv: [u8; 16]) -> Box<dyn Operation
                     move |stream, input, output| {
                         let (input, output) = (&input[..bytes], &mut output[..bytes]);
                         let (out, data, key) = (output.as_mut_ptr(), input.as_ptr(), key.as_ptr());
-                        // SAFETY: both are valid for the length, and disjoint; the key is of this mode.
+                        // SAFETY: both have the length, and are disjoint; the key is of this mode.
                         good(unsafe {
                             stream.call(Mode::$mode, key, spec.direction, out, data, bytes)
                         });
