@@ -2,7 +2,7 @@
 # Counts what an AF_ALG operation costs, and tests bench --paths on a kernel that has AF_ALG.
 # guest: values
 # modules: aesni-intel algif_skcipher
-# programs: BUILD/dist/bin/tenrounds BUILD/kernel/bin/faulty BUILD/dist/lib/ossl-modules/tenrounds.so
+# programs: BUILD/dist/bin/tenrounds BUILD/kernel/faulty BUILD/dist/lib/ossl-modules/tenrounds.so
 # files: /usr/lib/x86_64-linux-gnu/libcrypto.so.3
 # shellcheck disable=SC2154 # $bin, $backend and $output come from run
 export TENROUNDS_MODULE=/bin/tenrounds.so XDG_CACHE_HOME=/tmp
