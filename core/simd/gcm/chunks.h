@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One-shot GCM messages in chunks of half a group. takes_chunks() selects messages of 513 to 3584
+ * One-shot GCM messages in chunks of half a group. takes_chunks() selects messages of 513 to 4096
  * bytes, and on some processors from 257 bytes on to seal. With full groups, sealing would have
  * nothing to hash during the AES rounds of the first group, and would hash the last group without
  * AES. With chunks, more of AES and GHASH overlaps. Sealing hashes a chunk during the AES rounds of
- * the next chunk. Opening hashes a chunk during the AES rounds of that chunk.
+ * the next chunk. Opening hashes a chunk during the AES rounds of that chunk. Two chunks share a
+ * reduction.
  *
- * The bound is the number of carry-less multiplications: four for each vector and two for each
- * reduction. Zen 5 starts one multiplication every second cycle, and Emerald Rapids one every cycle
- * (docs/tuning/gcm.md).
+ * On Zen, the bound is the number of carry-less multiplications: four for each vector and two for
+ * each reduction. Emerald Rapids starts two 512-bit operations in a cycle. A chunk of AES-128 has
+ * 84, so the bound is 42 cycles (docs/tuning/gcm.md).
  */
 #ifndef TR_SIMD_GCM_CHUNKS_H
 #define TR_SIMD_GCM_CHUNKS_H
@@ -26,11 +27,11 @@
 #    define CHUNK_BYTES  HALF_BYTES
 #    define CHUNK_KEYS   10u
 /* The longest messages that chunks make faster, in blocks. */
-#    define CHUNKS_MAX   224u
+#    define CHUNKS_MAX   256u
 /* The longest messages for seal_two(), in bytes, and the vectors of its first chunk. */
 #    define TWO_BYTES    (5u * VBYTES)
 #    define TWO_FIRST    3u
-_Static_assert(CHUNKS_MAX <= 254, "the counters 2 to 255 differ only in their last byte");
+_Static_assert(CHUNKS_MAX <= 256 && CHUNKS_MAX % CHUNK_BLOCKS == 0, "see chunk_counters()");
 
 /*
  * Whether to seal or open a message of `blocks` blocks in chunks. Messages above 512 bytes need
@@ -84,20 +85,28 @@ TR_INLINE TR_TARGET struct chunks chunks_start(const struct tr_aes_key *key, uin
     return s;
 }
 
-/* Sets x to the states of the next u vectors before their first round. */
-TR_INLINE TR_TARGET void chunk_counters(struct chunks *s, V x[CHUNK], unsigned u)
+/* Sets x to the states of the next u vectors before their first round. In chunks of the same size,
+ * the first counter modulo CHUNK_BLOCKS is 2. All vectors but the last then differ from the first
+ * by constants. Only the counters of the last vector of the last chunk can exceed 255. */
+TR_INLINE TR_TARGET void chunk_counters(struct chunks *s, V x[CHUNK], unsigned u, int is_last)
 {
+    x[0] = v_xor(s->base, s->count);
     UNROLL
-    for (unsigned j = 0; j < u; j++) {
-        x[j] = v_xor(s->base, s->count);
-        s->count = v_add_last_byte(s->count, VBLOCKS);
+    for (unsigned j = 1; j < u; j++) {
+        if (s->has_keys && j < CHUNK - 1)
+            x[j] = v_xor(x[0], v_xor(v_last_bytes_from(2), v_last_bytes_from(2 + j * VBLOCKS)));
+        else if (is_last && j == CHUNK - 1)
+            x[j] = v_xor(s->base, v_byteswap(v_add32(v_byteswap(s->count), j * VBLOCKS)));
+        else
+            x[j] = v_xor(s->base, v_add_last_byte(s->count, j * VBLOCKS));
     }
+    s->count = v_add_last_byte(s->count, u * VBLOCKS);
 }
 
-/* Hashes vectors j and j + 1 of the u vectors at c. Vector u - 1 has `last` bytes. The first block
- * of c is multiplied by H^n. */
+/* Hashes vectors j and j + 1 of the u vectors at c. Vector u - 1 has `last` bytes. The powers of H
+ * for the blocks of c begin at `power`. */
 TR_INLINE TR_TARGET void chunk_hash_two(struct gcm *g, const V *c, unsigned j, unsigned u,
-                                        size_t last, size_t n)
+                                        size_t last, const uint8_t *power)
 {
     struct product *p = &g->product;
     UNROLL
@@ -105,7 +114,9 @@ TR_INLINE TR_TARGET void chunk_hash_two(struct gcm *g, const V *c, unsigned j, u
         if (i / 2 == j / 2 && i < u) {
             unsigned blocks = i == u - 1 ? (unsigned)(last + TR_BLOCK - 1) / TR_BLOCK : VBLOCKS;
             V x = v_byteswap(c[i]);
-            multiply_add(p, i == 0 ? v_xor(x, g->y) : x, powers(g, n - i * VBLOCKS, blocks));
+            const uint8_t *at = power + (size_t)i * VBYTES;
+            multiply_add(p, i == 0 ? v_xor(x, g->y) : x,
+                         blocks == VBLOCKS ? v_load(at) : v_load_part(at, blocks));
         }
     }
     __asm__("" : "+" V_REGISTER(p->low), "+" V_REGISTER(p->middle), "+" V_REGISTER(p->high));
@@ -121,9 +132,10 @@ TR_INLINE TR_TARGET void chunk(struct chunks *s, unsigned u, size_t last, V *c, 
     V x[IN_FLIGHT];
     struct bulk *r = &s->g.bulk;
     const uint8_t(*at)[TR_BLOCK] = r->keys + 1;
+    const uint8_t *power = s->g.ghash->power[TR_GHASH_POWERS - n];
     const int broadcasts = mask != NULL || !s->has_keys;
     unsigned round = 0;
-    chunk_counters(s, x, u);
+    chunk_counters(s, x, u, mask != NULL);
 #    define STEP(key)                                                                              \
         do {                                                                                       \
             V k_ = key;                                                                            \
@@ -146,9 +158,9 @@ TR_INLINE TR_TARGET void chunk(struct chunks *s, unsigned u, size_t last, V *c, 
     for (round = 0; round < 9; round++) {
         STEP(broadcasts ? v_load_all(at[round]) : s->keys[round]);
         if (round == 2 && hu > 0)
-            chunk_hash_two(&s->g, hashed, 0, hu, hlast, n);
+            chunk_hash_two(&s->g, hashed, 0, hu, hlast, power);
         if (round == 6 && hu > 2)
-            chunk_hash_two(&s->g, hashed, 2, hu, hlast, n);
+            chunk_hash_two(&s->g, hashed, 2, hu, hlast, power);
     }
 #    undef STEP
     V k = broadcasts ? v_load_all(at[round]) : s->keys[round];
@@ -237,6 +249,25 @@ static NOT_INLINE TR_TARGET void V_NAME(seal_two)(const struct tr_aes_key *key, 
     seal_last(&s, TWO_BYTES / VBYTES - TWO_FIRST, c, TWO_FIRST, m->tag);
 }
 
+/* Reduces after a chunk that was multiplied from H^n on, if it is the second one of its reduction.
+ * Returns n for the next chunk. */
+TR_INLINE TR_TARGET size_t chunks_reduce(struct gcm *g, size_t n)
+{
+    if (n == CHUNK_BLOCKS) {
+        gcm_reduce(g);
+        return 2 * CHUNK_BLOCKS;
+    }
+    g->y = v_zero();
+    return CHUNK_BLOCKS;
+}
+
+/* The power of H for the first block of a chunk that shares its reduction with the last part of the
+ * message, of `len` bytes, and with the lengths. */
+TR_INLINE size_t last_power(size_t len)
+{
+    return CHUNK_BLOCKS + (len + TR_BLOCK - 1) / TR_BLOCK + 1;
+}
+
 static NOT_INLINE TR_TARGET void V_NAME(chunks_seal)(const struct tr_aes_key *key, uint8_t *out,
                                                      const uint8_t *in, struct tr_gcm_message *m)
 {
@@ -244,24 +275,21 @@ static NOT_INLINE TR_TARGET void V_NAME(chunks_seal)(const struct tr_aes_key *ke
     struct chunks s = chunks_start(key, out, in, m, 1);
     V c[CHUNK];
     chunk(&s, CHUNK, VBYTES, c, NULL, 0, 0, 0, NULL, 0);
-    /* The AAD is multiplied by H^n, where n is the number of blocks in the first reduction. In a
-     * message of at most two chunks, the only reduction covers AAD, data and lengths. In a longer
-     * one, the first reduction covers the AAD and the first chunk. */
-    const int is_long = s.left > 2 * CHUNK_BYTES;
-    add_short_aad(&s.g.product, m,
-                  is_long ? CHUNK_BLOCKS + 1 : (s.left + TR_BLOCK - 1) / TR_BLOCK + 2);
-    if (!is_long)
-        chunks_add_lengths(&s.g, lengths);
-    for (s.left -= CHUNK_BYTES; s.left > CHUNK_BYTES; s.left -= CHUNK_BYTES) {
+    s.left -= CHUNK_BYTES;
+    /* The last chunk but one shares the reduction of the last. Of the chunks before, an odd one has
+     * a reduction of its own. */
+    const size_t before = (s.left - 1) / CHUNK_BYTES;
+    size_t n = before == 0 ? last_power(s.left) : before % 2 != 0 ? CHUNK_BLOCKS : 2 * CHUNK_BLOCKS;
+    add_short_aad(&s.g.product, m, n + 1);
+    for (; s.left > CHUNK_BYTES; s.left -= CHUNK_BYTES) {
         V d[CHUNK];
-        chunk(&s, CHUNK, VBYTES, d, c, CHUNK, VBYTES, CHUNK_BLOCKS, NULL, 0);
-        gcm_reduce(&s.g);
+        chunk(&s, CHUNK, VBYTES, d, c, CHUNK, VBYTES, n, NULL, 0);
+        n = chunks_reduce(&s.g, n);
         UNROLL
         for (unsigned j = 0; j < CHUNK; j++)
             c[j] = d[j];
     }
-    if (is_long)
-        chunks_add_lengths(&s.g, lengths);
+    chunks_add_lengths(&s.g, lengths);
 #    define CALL(u) seal_last(&s, u, c, CHUNK, m->tag)
     BY_LAST_VECTORS(CALL)
 #    undef CALL
@@ -272,15 +300,19 @@ static NOT_INLINE TR_TARGET void V_NAME(chunks_open)(const struct tr_aes_key *ke
 {
     struct chunks s = chunks_start(key, out, in, m, 1);
     const B lengths = gcm_lengths(m);
-    add_short_aad(&s.g.product, m, CHUNK_BLOCKS + 1);
+    /* There are at least two chunks before the last part. An odd one shares the last reduction. */
+    size_t n = 2 * CHUNK_BLOCKS;
+    add_short_aad(&s.g.product, m, n + 1);
     do {
         V c[CHUNK], d[CHUNK];
         UNROLL
         for (unsigned j = 0; j < CHUNK; j++)
             c[j] = v_load(s.g.bulk.in + (size_t)j * VBYTES);
-        chunk(&s, CHUNK, VBYTES, d, c, CHUNK, VBYTES, CHUNK_BLOCKS, NULL, 1);
-        gcm_reduce(&s.g);
+        chunk(&s, CHUNK, VBYTES, d, c, CHUNK, VBYTES, n, NULL, 1);
         s.left -= CHUNK_BYTES;
+        n = chunks_reduce(&s.g, n);
+        if (n == 2 * CHUNK_BLOCKS && s.left <= 2 * CHUNK_BYTES)
+            n = last_power(s.left - CHUNK_BYTES);
     } while (s.left > CHUNK_BYTES);
     chunks_add_lengths(&s.g, lengths);
 #    define CALL(u) open_last(&s, u, m->tag)
