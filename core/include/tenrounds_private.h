@@ -23,8 +23,7 @@ struct tr_aes_key {
     uint32_t rounds;                  /* 10, 12 or 14 */
 } TR_ALIGNED(16);
 
-/* The most powers of H in a key: 34, rounded up to a multiple of 4. 32 are for blocks of data, one
- * for a block of AAD and one for the lengths. */
+/* The most powers of H in a key: 32 for blocks of data, and 4 for AAD. */
 #define TR_GHASH_POWERS 36u
 /*
  * GHASH's hash subkey H and its powers (SP 800-38D section 6.4); see core/dispatch/ghash.h. With

@@ -22,16 +22,21 @@
 #define GCM_CHUNKS MASKED_GROUP
 
 #if GCM_CHUNKS
-#    define CHUNK        HALF_GROUP
-#    define CHUNK_BLOCKS (CHUNK * VBLOCKS)
-#    define CHUNK_BYTES  HALF_BYTES
-#    define CHUNK_KEYS   10u
-/* The longest messages that chunks make faster, in blocks. */
-#    define CHUNKS_MAX   256u
+#    define CHUNK             HALF_GROUP
+#    define CHUNK_BLOCKS      (CHUNK * VBLOCKS)
+#    define CHUNK_BYTES       HALF_BYTES
+#    define CHUNK_KEYS        10u
+/* The longest messages that chunks make faster, in blocks, and the longest if AES rounds and
+ * carry-less multiplications share ports. */
+#    define CHUNKS_MAX        256u
+#    define CHUNKS_MAX_SHARED 224u
 /* The longest messages for seal_two(), in bytes, and the vectors of its first chunk. */
-#    define TWO_BYTES    (5u * VBYTES)
-#    define TWO_FIRST    3u
-_Static_assert(CHUNKS_MAX <= 256 && CHUNKS_MAX % CHUNK_BLOCKS == 0, "see chunk_counters()");
+#    define TWO_BYTES         (5u * VBYTES)
+#    define TWO_FIRST         3u
+_Static_assert(CHUNKS_MAX <= 256 && CHUNKS_MAX % CHUNK_BLOCKS == 0,
+               "only counters of the last vector exceed 255");
+_Static_assert(2 * CHUNK_BLOCKS + SHORT_AAD / TR_BLOCK <= MOST_POWERS,
+               "two chunks and the AAD share a reduction");
 
 /*
  * Whether to seal or open a message of `blocks` blocks in chunks. Messages above 512 bytes need
@@ -41,15 +46,16 @@ _Static_assert(CHUNKS_MAX <= 256 && CHUNKS_MAX % CHUNK_BLOCKS == 0, "see chunk_c
  * carry-less multiplications have a separate port. A prototype of the chunks sealed 512 bytes 1.25
  * times as fast there. seal_two() seals 257 to 320 bytes 1.3 times as fast, while the other thread
  * of the core is idle. Up to 512 bytes, the code therefore uses chunks only to seal, and only on
- * processors with such a port.
+ * processors with such a port. Above 3584 bytes, chunks were not tried on others.
  */
 TR_INLINE int takes_chunks(const struct tr_gcm_message *m, size_t blocks, int decrypt)
 {
     if (blocks <= CHUNK_BLOCKS || blocks > CHUNKS_MAX || m->aad_len > SHORT_AAD)
         return 0;
-    if (blocks > SHORT_VECTORS * VBLOCKS)
+    if (blocks > SHORT_VECTORS * VBLOCKS && blocks <= CHUNKS_MAX_SHARED)
         return 1;
-    return !decrypt && m->aad_len <= TR_BLOCK && tr_tuning()->separate_clmul;
+    return tr_tuning()->separate_clmul &&
+           (blocks > CHUNKS_MAX_SHARED || (!decrypt && m->aad_len <= TR_BLOCK));
 }
 
 /* A message in progress. */
@@ -249,7 +255,7 @@ static NOT_INLINE TR_TARGET void V_NAME(seal_two)(const struct tr_aes_key *key, 
     seal_last(&s, TWO_BYTES / VBYTES - TWO_FIRST, c, TWO_FIRST, m->tag);
 }
 
-/* Reduces after a chunk that was multiplied from H^n on, if it is the second one of its reduction.
+/* Reduces after a chunk that was multiplied from H^n on, if its last block was multiplied by H.
  * Returns n for the next chunk. */
 TR_INLINE TR_TARGET size_t chunks_reduce(struct gcm *g, size_t n)
 {
@@ -261,8 +267,8 @@ TR_INLINE TR_TARGET size_t chunks_reduce(struct gcm *g, size_t n)
     return CHUNK_BLOCKS;
 }
 
-/* The power of H for the first block of a chunk that shares its reduction with the last part of the
- * message, of `len` bytes, and with the lengths. */
+/* The power of H for the first block of a chunk before a tail of `len` bytes. Both share a reduction
+ * with the lengths. */
 TR_INLINE size_t last_power(size_t len)
 {
     return CHUNK_BLOCKS + (len + TR_BLOCK - 1) / TR_BLOCK + 1;
@@ -276,7 +282,7 @@ static NOT_INLINE TR_TARGET void V_NAME(chunks_seal)(const struct tr_aes_key *ke
     V c[CHUNK];
     chunk(&s, CHUNK, VBYTES, c, NULL, 0, 0, 0, NULL, 0);
     s.left -= CHUNK_BYTES;
-    /* The last chunk but one shares the reduction of the last. Of the chunks before, an odd one has
+    /* The chunk before the tail shares its reduction. Of the chunks before that one, an odd one has
      * a reduction of its own. */
     const size_t before = (s.left - 1) / CHUNK_BYTES;
     size_t n = before == 0 ? last_power(s.left) : before % 2 != 0 ? CHUNK_BLOCKS : 2 * CHUNK_BLOCKS;
@@ -300,7 +306,7 @@ static NOT_INLINE TR_TARGET void V_NAME(chunks_open)(const struct tr_aes_key *ke
 {
     struct chunks s = chunks_start(key, out, in, m, 1);
     const B lengths = gcm_lengths(m);
-    /* There are at least two chunks before the last part. An odd one shares the last reduction. */
+    /* There are at least two chunks before the tail. An odd one shares its reduction. */
     size_t n = 2 * CHUNK_BLOCKS;
     add_short_aad(&s.g.product, m, n + 1);
     do {

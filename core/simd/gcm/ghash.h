@@ -101,10 +101,10 @@ _Static_assert(TR_GHASH_FIRST_POWERS == 4, "first_powers() computes at least 4 p
  * powers when it needs them. */
 #define HASHED 8u
 
-/* The most powers that one reduction uses: one for each block of a group. If MASKED_GROUP is 1,
- * short messages of gcm/message.h need one more for AAD and one for the lengths. */
+/* The most powers that one reduction uses: one for each block of a group. If MASKED_GROUP is 1, two
+ * chunks and the AAD (gcm/chunks.h) need 4 more. */
 #if MASKED_GROUP
-#    define MOST_POWERS (HASHED * VBLOCKS + 2)
+#    define MOST_POWERS (HASHED * VBLOCKS + 4)
 #else
 #    define MOST_POWERS (HASHED * VBLOCKS)
 #endif
