@@ -61,8 +61,8 @@ TR_INLINE int takes_chunks(const struct tr_gcm_message *m, size_t blocks, int de
 /* A message in progress. */
 struct chunks {
     struct gcm g;
-    /* base ^ count gives the next counter blocks, already XORed with the first round key. */
-    V base, count;
+    V count; /* the next counter blocks */
+    V first; /* the first round key; to seal, in a register */
     /* With has_keys, the last ten round keys, in registers. Broadcasts for each chunk would take
      * issue slots of AES (gcm/long.h), and 1 to 2 KiB 4 to 8 % longer. */
     V keys[CHUNK_KEYS];
@@ -74,13 +74,12 @@ TR_INLINE TR_TARGET struct chunks chunks_start(const struct tr_aes_key *key, uin
                                                const uint8_t *in, const struct tr_gcm_message *m,
                                                int has_keys)
 {
-    const B iv = b_load_12(m->iv);
     struct chunks s = {.g = {.bulk = bulk_start(key, key->enc, out, in),
                              .ghash = m->hash,
                              .product = no_product(),
                              .y = v_zero()},
-                       .base = v_xor(v_broadcast(iv), v_load_all(key->enc[0])),
-                       .count = v_last_bytes_from(2),
+                       .count = v_xor(v_broadcast(b_load_12(m->iv)), v_last_bytes_from(2)),
+                       .first = v_load_all(key->enc[0]),
                        .has_keys = has_keys,
                        .left = (size_t)m->len};
     UNROLL
@@ -93,18 +92,21 @@ TR_INLINE TR_TARGET struct chunks chunks_start(const struct tr_aes_key *key, uin
 
 /* Sets x to the states of the next u vectors before their first round. In chunks of the same size,
  * the first counter modulo CHUNK_BLOCKS is 2. All vectors but the last then differ from the first
- * by constants. Only the counters of the last vector of the last chunk can exceed 255. */
-TR_INLINE TR_TARGET void chunk_counters(struct chunks *s, V x[CHUNK], unsigned u, int is_last)
+ * by constants. Only the counters of the last vector of the last chunk can exceed 255. To
+ * open, the first round key comes from memory, because gcc would spill its register. */
+TR_INLINE TR_TARGET void chunk_counters(struct chunks *s, V x[CHUNK], unsigned u, int is_last,
+                                        int decrypt)
 {
-    x[0] = v_xor(s->base, s->count);
+    const V k = decrypt ? v_load_all(s->g.bulk.keys[0]) : s->first;
+    x[0] = v_xor(k, s->count);
     UNROLL
     for (unsigned j = 1; j < u; j++) {
         if (s->has_keys && j < CHUNK - 1)
             x[j] = v_xor(x[0], v_xor(v_last_bytes_from(2), v_last_bytes_from(2 + j * VBLOCKS)));
         else if (is_last && j == CHUNK - 1)
-            x[j] = v_xor(s->base, v_byteswap(v_add32(v_byteswap(s->count), j * VBLOCKS)));
+            x[j] = v_xor(k, v_byteswap(v_add32(v_byteswap(s->count), j * VBLOCKS)));
         else
-            x[j] = v_xor(s->base, v_add_last_byte(s->count, j * VBLOCKS));
+            x[j] = v_xor(k, v_add_last_byte(s->count, j * VBLOCKS));
     }
     s->count = v_add_last_byte(s->count, u * VBLOCKS);
 }
@@ -141,7 +143,7 @@ TR_INLINE TR_TARGET void chunk(struct chunks *s, unsigned u, size_t last, V *c, 
     const uint8_t *power = s->g.ghash->power[TR_GHASH_POWERS - n];
     const int broadcasts = mask != NULL || !s->has_keys;
     unsigned round = 0;
-    chunk_counters(s, x, u, mask != NULL);
+    chunk_counters(s, x, u, mask != NULL, decrypt);
 #    define STEP(key)                                                                              \
         do {                                                                                       \
             V k_ = key;                                                                            \
@@ -176,9 +178,10 @@ TR_INLINE TR_TARGET void chunk(struct chunks *s, unsigned u, size_t last, V *c, 
 }
 
 /* Returns J0, XORed with the first round key. */
-TR_INLINE TR_TARGET B chunks_mask(const struct chunks *s)
+TR_INLINE TR_TARGET B chunks_mask(const struct chunks *s, const struct tr_gcm_message *m)
 {
-    return b_xor(v_block_0(s->base), v_block_0(v_last_bytes(1)));
+    const B j0 = b_xor(b_load_12(m->iv), v_block_0(v_last_bytes(1)));
+    return b_xor(j0, b_load(s->g.bulk.keys[0]));
 }
 
 TR_INLINE TR_TARGET void chunks_tag(struct chunks *s, B mask, uint8_t *tag)
@@ -189,24 +192,24 @@ TR_INLINE TR_TARGET void chunks_tag(struct chunks *s, B mask, uint8_t *tag)
 /* Seals the last u vectors of a message, and writes the tag. Also hashes `before`, the previous
  * chunk's ciphertext of bu vectors. */
 TR_INLINE TR_TARGET void seal_last(struct chunks *s, unsigned u, const V *before, unsigned bu,
-                                   uint8_t *tag)
+                                   const struct tr_gcm_message *m)
 {
     const size_t n = (s->left + TR_BLOCK - 1) / TR_BLOCK + 1,
                  last = s->left - (size_t)(u - 1) * VBYTES;
     V c[CHUNK];
-    B mask = chunks_mask(s);
+    B mask = chunks_mask(s, m);
     chunk(s, u, last, c, before, bu, VBYTES, n + (size_t)bu * VBLOCKS, &mask, 0);
     gcm_hash_few(&s->g, u, last, c, n);
-    chunks_tag(s, mask, tag);
+    chunks_tag(s, mask, m->tag);
 }
 
 /* Opens the last u vectors of a message, and writes the expected tag. */
-TR_INLINE TR_TARGET void open_last(struct chunks *s, unsigned u, uint8_t *tag)
+TR_INLINE TR_TARGET void open_last(struct chunks *s, unsigned u, const struct tr_gcm_message *m)
 {
     const size_t n = (s->left + TR_BLOCK - 1) / TR_BLOCK + 1,
                  last = s->left - (size_t)(u - 1) * VBYTES;
     V c[CHUNK], d[CHUNK];
-    B mask = chunks_mask(s);
+    B mask = chunks_mask(s, m);
     UNROLL
     for (unsigned j = 0; j < u; j++) {
         const uint8_t *at = s->g.bulk.in + (size_t)j * VBYTES;
@@ -214,7 +217,7 @@ TR_INLINE TR_TARGET void open_last(struct chunks *s, unsigned u, uint8_t *tag)
     }
     chunk(s, u, last, d, c, u, last, n, &mask, 1);
     gcm_reduce(&s->g);
-    chunks_tag(s, mask, tag);
+    chunks_tag(s, mask, m->tag);
 }
 
 #    define BY_LAST_VECTORS(CALL)                                                                  \
@@ -252,7 +255,7 @@ static NOT_INLINE TR_TARGET void V_NAME(seal_two)(const struct tr_aes_key *key, 
     chunk(&s, TWO_FIRST, VBYTES, c, NULL, 0, 0, 0, NULL, 0);
     multiply_two(&s.g, aad, (s.left + TR_BLOCK - 1) / TR_BLOCK + 2, lengths);
     s.left -= TWO_FIRST * VBYTES;
-    seal_last(&s, TWO_BYTES / VBYTES - TWO_FIRST, c, TWO_FIRST, m->tag);
+    seal_last(&s, TWO_BYTES / VBYTES - TWO_FIRST, c, TWO_FIRST, m);
 }
 
 /* Reduces after a chunk that was multiplied from H^n on, if its last block was multiplied by H.
@@ -296,7 +299,7 @@ static NOT_INLINE TR_TARGET void V_NAME(chunks_seal)(const struct tr_aes_key *ke
             c[j] = d[j];
     }
     chunks_add_lengths(&s.g, lengths);
-#    define CALL(u) seal_last(&s, u, c, CHUNK, m->tag)
+#    define CALL(u) seal_last(&s, u, c, CHUNK, m)
     BY_LAST_VECTORS(CALL)
 #    undef CALL
 }
@@ -321,7 +324,7 @@ static NOT_INLINE TR_TARGET void V_NAME(chunks_open)(const struct tr_aes_key *ke
             n = last_power(s.left - CHUNK_BYTES);
     } while (s.left > CHUNK_BYTES);
     chunks_add_lengths(&s.g, lengths);
-#    define CALL(u) open_last(&s, u, m->tag)
+#    define CALL(u) open_last(&s, u, m)
     BY_LAST_VECTORS(CALL)
 #    undef CALL
 }
