@@ -39,6 +39,22 @@ TR_INLINE TR_TARGET void xts_unit_one(const struct tr_aes_key *key, int decrypt,
     steal_store(out, full, filled, rest);
 }
 
+/* Decrypts a vector of at + 1 blocks, of which the first has the tweak `first`. The last one, which
+ * loses bytes to the partial block after it, is decrypted with the tweak `last` and returned; *own
+ * is set to the tweak of its place. */
+TR_INLINE TR_TARGET B xts_decrypt_last(const struct tr_aes_key *key, uint8_t *out,
+                                       const uint8_t *in, size_t at, B first, B last, B *own)
+{
+    struct bulk r = xts_start(key, out, in, 1);
+    V t = v_broadcast(first), tweak = times_x(t, v_swap_halves(t), 0);
+    *own = v_block_at(tweak, at);
+    tweak = v_insert_block(tweak, at, last);
+    const unsigned part = (unsigned)(at + 1) % VBLOCKS;
+    V x = v_xor3(first_key(r.keys), tweak, load_vector(in, part));
+    xts_rounds(&r, &x, &tweak, 1, part, 1, 1);
+    return v_block_at(x, at);
+}
+
 /* Processes the last 1 to GROUP whole blocks of a data unit, and the `rest` bytes after them. */
 TR_INLINE TR_TARGET void xts_unit_steal(const struct tr_aes_key *key, int decrypt, uint8_t *out,
                                         const uint8_t *in, size_t blocks, size_t rest, B tweak)
@@ -54,10 +70,13 @@ TR_INLINE TR_TARGET void xts_unit_steal(const struct tr_aes_key *key, int decryp
         full = b_load(full_out);
     } else {
         /* Decryption uses the last two tweaks in reverse order. */
-        full = xts_block(key, 1, b_load(full_in), last);
-        last = xts_times_x(tweak, (unsigned)blocks - 1);
-        if (blocks != 1)
-            (void)xts_last(key, out, in, blocks - 1, tweak, 1);
+        const size_t at = (blocks - 1) % VBLOCKS, before = blocks - 1 - at;
+        B own, first = before == 0 ? tweak : xts_times_x(tweak, (unsigned)before);
+        if (before != 0)
+            (void)xts_last(key, out, in, before, tweak, 1);
+        full = xts_decrypt_last(key, full_out - at * TR_BLOCK, full_in - at * TR_BLOCK, at, first,
+                                last, &own);
+        last = own;
     }
     filled = xts_block(key, decrypt, steal_fill(full, end, rest), last);
     steal_store(full_out, full, filled, rest);

@@ -51,14 +51,17 @@ TR_INLINE TR_TARGET void xts_group(struct bulk *r, const V tweak[IN_FLIGHT], int
 }
 
 /* Processes u vectors, of which `first` is the first tweak in every lane. The last vector has only
- * `part` blocks, unless `part` is 0. */
+ * `part` blocks, unless `part` is 0. From the ninth block on, tweaks come from shifts of bytes, which
+ * leave the port of AES to the rounds on Intel: 320 B 1.02 to 1.05, 1350 B 1.02 times as fast. At the
+ * start of a longer call they are slower, because each waits for another one (Emerald Rapids). */
 TR_INLINE TR_TARGET void xts_alone(struct bulk *r, V first, V swapped, int decrypt, unsigned u,
                                    unsigned part)
 {
+    const unsigned eight = 8 / VBLOCKS; /* blocks, in vectors */
     V x[IN_FLIGHT], tweak[IN_FLIGHT], k = first_key(r->keys);
     UNROLL
     for (unsigned j = 0; j < u; j++) {
-        tweak[j] = times_x(first, swapped, j * VBLOCKS);
+        tweak[j] = j < eight ? times_x(first, swapped, j * VBLOCKS) : TIMES_X8(tweak[j - eight], 1);
         x[j] = v_xor3(k, tweak[j], load_vector(r->in + (size_t)j * VBYTES, part_of(j, u, part)));
     }
     xts_rounds(r, x, tweak, u, part, XTS_AHEAD, decrypt);
