@@ -103,9 +103,14 @@ TR_INLINE size_t before_wrap(const uint8_t *counter)
     return 256u - counter[TR_BLOCK - 1];
 }
 
-TR_INLINE TR_TARGET V last_byte_counters(const uint8_t *counter)
+/* Adds n to a counter whose last byte does not wrap. Writes 8 bytes, as the next call loads them
+ * (b_load_halves()), so that the processor can forward them. */
+TR_INLINE void add_to_last_byte(uint8_t *counter, size_t n)
 {
-    return v_add_lane_number(v_broadcast(b_load_halves(counter)));
+    uint64_t half;
+    __builtin_memcpy(&half, counter + 8, 8);
+    half += (uint64_t)n << 56;
+    __builtin_memcpy(counter + 8, &half, 8);
 }
 
 /* Processes full groups from counter (high, low) on. If `low` is no multiple of GROUP, its low 40
@@ -128,26 +133,37 @@ TR_INLINE TR_TARGET size_t ctr_full_groups(const struct tr_aes_key *key, uint8_t
     return n - full_groups((struct group){.shape = TR_SHAPE_CTR}, IN_FLIGHT, &b, n);
 }
 
+/* Returns the counters of a first vector, of which the last bytes do not wrap, and advances the
+ * counter by the n blocks of a call. After the rounds, that would delay the next call: 128 bytes in
+ * XMM would take 1.3 times as long (Emerald Rapids). Without the barrier, gcc 12 would load the
+ * counter to general registers and move it from there: 144 to 768 bytes took 1.1 times as long (Zen
+ * 4). */
+TR_INLINE TR_TARGET V take_counters(uint8_t *counter, size_t n)
+{
+    V counters = v_add_lane_number(v_broadcast(b_load_halves(counter)));
+    __asm__("" : "+r"(counter));
+    tr_counter_add(counter, n);
+    return counters;
+}
+
 /* Processes less than a full group. The last byte of the counter does not wrap before the end. */
 static NOT_INLINE TR_TARGET enum tr_status V_NAME(ctr_small)(BULK_ARGUMENTS)
 {
     struct bulk b = bulk_start(key, key->enc, out, in);
-    b.chain = last_byte_counters(iv);
+    b.chain = take_counters(iv, blocks);
     small_group((struct group){.shape = TR_SHAPE_CTR, .bytes = 1}, &b, blocks);
-    tr_counter_add(iv, blocks);
     return TR_OK;
 }
 
 /* Processes full groups, in which the last byte of the counter does not wrap, and the blocks after
- * them. */
+ * them. A jump to V_NAME(ctr_small) for these would take 3 ns more (Emerald Rapids). */
 static NOT_INLINE TR_TARGET enum tr_status V_NAME(ctr_short)(BULK_ARGUMENTS)
 {
     const struct group g = {.shape = TR_SHAPE_CTR, .bytes = 1};
     struct bulk b = bulk_start(key, key->enc, out, in);
-    b.chain = last_byte_counters(iv);
-    const size_t rest = full_groups(g, IN_FLIGHT, &b, blocks);
-    tr_counter_add(iv, blocks - rest);
-    return rest == 0 ? TR_OK : V_NAME(ctr_small)(key, b.out, b.in, rest, iv);
+    b.chain = take_counters(iv, blocks);
+    small_group(g, &b, full_groups(g, IN_FLIGHT, &b, blocks));
+    return TR_OK;
 }
 
 /* Processes long calls, and calls in which the last byte of the counter wraps: first some blocks,
@@ -190,9 +206,7 @@ TR_TARGET enum tr_status V_FEW_NAME(ctr)(BULK_ARGUMENTS)
     if (counter[TR_BLOCK - 1] >= 256 - TR_FEW)
         return V_ANY_NAME(ctr)(key, out, in, blocks, iv);
     few(TR_SHAPE_CTR, key, out, in, blocks, iv);
-    /* The last byte does not wrap, so only the low half of the counter changes. The next call loads
-     * each half separately (b_load_halves()), so the processor can forward this store. */
-    tr_store64_be(counter + 8, tr_load64_be(counter + 8) + blocks);
+    add_to_last_byte(counter, blocks);
     return TR_OK;
 }
 #endif
