@@ -157,10 +157,22 @@ TR_INLINE void data_unit(const struct tr_aes_key *key, int decrypt, uint8_t *out
         tr_xts_steal(key, decrypt, out + whole * TR_BLOCK, in + whole * TR_BLOCK, rest, run);
 }
 
-/* Processes one data unit, whose arguments have been checked, by bulk operations. */
-TR_INLINE enum tr_status by_operations(const struct tr_xts_key *x, const uint8_t unit[16],
-                                       uint8_t *out, const uint8_t *in, size_t len, int decrypt)
+TR_INLINE enum tr_status whole_unit(tr_xts_unit_fn *whole, const struct tr_xts_key *x,
+                                    const uint8_t unit[16], uint8_t *out, const uint8_t *in,
+                                    size_t len, int decrypt)
 {
+    TR_PROBE_BULK(decrypt ? TR_OP_XTS_DECRYPT : TR_OP_XTS_ENCRYPT, x->data.backend->name, len);
+    return whole(x, unit, out, in, len);
+}
+
+/* Processes one data unit, whose arguments have been checked: on Intel by the backend's function
+ * for whole data units, if there is one, else by bulk operations. */
+TR_INLINE enum tr_status any_unit(const struct tr_xts_key *x, const uint8_t unit[16], uint8_t *out,
+                                  const uint8_t *in, size_t len, int decrypt)
+{
+    tr_xts_unit_fn *whole = tr_whole_calls(&x->data)->xts_unit[decrypt];
+    if (whole != NULL && tr_tuning()->separate_clmul)
+        return whole_unit(whole, x, unit, out, in, len, decrypt);
     struct tr_xts_run run;
     run.key = &x->tweak;
     run.unit = unit;
@@ -170,22 +182,21 @@ TR_INLINE enum tr_status by_operations(const struct tr_xts_key *x, const uint8_t
 }
 
 static __attribute__((__noinline__)) enum tr_status
-xts_encrypt_by_operations(const struct tr_xts_key *x, const uint8_t unit[16], uint8_t *out,
-                          const uint8_t *in, size_t len)
+xts_encrypt_any_unit(const struct tr_xts_key *x, const uint8_t unit[16], uint8_t *out,
+                     const uint8_t *in, size_t len)
 {
-    return by_operations(x, unit, out, in, len, 0);
+    return any_unit(x, unit, out, in, len, 0);
 }
 
 static __attribute__((__noinline__)) enum tr_status
-xts_decrypt_by_operations(const struct tr_xts_key *x, const uint8_t unit[16], uint8_t *out,
-                          const uint8_t *in, size_t len)
+xts_decrypt_any_unit(const struct tr_xts_key *x, const uint8_t unit[16], uint8_t *out,
+                     const uint8_t *in, size_t len)
 {
-    return by_operations(x, unit, out, in, len, 1);
+    return any_unit(x, unit, out, in, len, 1);
 }
 
-/* Encrypts or decrypts one data unit. A short data unit, and on Intel any, goes straight to the
- * backend's function for whole data units, without tr_bulk(). Calls of few blocks avoid tr_bulk(),
- * too (modes.h). */
+/* Encrypts or decrypts one data unit. A short data unit goes straight to the backend's function for
+ * whole data units, without tr_bulk(). Calls of few blocks avoid tr_bulk(), too (modes.h). */
 TR_INLINE enum tr_status crypt(const struct tr_xts_key *x, const uint8_t unit[16], uint8_t *out,
                                const uint8_t *in, size_t len, int decrypt)
 {
@@ -196,11 +207,9 @@ TR_INLINE enum tr_status crypt(const struct tr_xts_key *x, const uint8_t unit[16
     if (tr_bad_overlap(out, in, len))
         return TR_ERR_OVERLAP;
     tr_xts_unit_fn *whole = tr_whole_calls(&x->data)->xts_unit[decrypt];
-    if (whole != NULL && (len < TR_XTS_UNIT_END || tr_tuning()->separate_clmul)) {
-        TR_PROBE_BULK(decrypt ? TR_OP_XTS_DECRYPT : TR_OP_XTS_ENCRYPT, x->data.backend->name, len);
-        return whole(x, unit, out, in, len);
-    }
-    return (decrypt ? xts_decrypt_by_operations : xts_encrypt_by_operations)(x, unit, out, in, len);
+    if (whole != NULL && len < TR_XTS_UNIT_END)
+        return whole_unit(whole, x, unit, out, in, len, decrypt);
+    return (decrypt ? xts_decrypt_any_unit : xts_encrypt_any_unit)(x, unit, out, in, len);
 }
 
 enum tr_status tr_xts_encrypt(const struct tr_xts_key *x, const uint8_t tweak[16], uint8_t *out,
