@@ -10,15 +10,16 @@
 #include "util.h"
 
 /*
- * Lengths of 1 to 77 blocks, and of 389 blocks. Messages of 77 blocks run the main loop of the
+ * Lengths of 1 to 77 blocks, and of 222 to 389 blocks. Messages of 77 blocks run the main loop of the
  * widest backend, over groups of 32 or 64 blocks. The remaining 13 blocks run the code for smaller
  * groups. Messages of 13 and 31 blocks end in a partial vector. The extra bytes test tails, in the
  * modes that accept them. Messages of 389 blocks test the loops for long data units of XTS and long
  * GCM messages. GCM precomputes AES states from 384 blocks on (simd/gcm/long.h). The last 5 of the
- * 389 blocks do not fill a group.
+ * 389 blocks do not fill a group. Messages of 222 and 254 blocks are even numbers of chunks, and
+ * in the longer one the last byte of the counter wraps (simd/gcm/chunks.h).
  */
-const uint16_t tr_known_lengths[8] = {16 + 5,  32 + 10,  48 + 15,   96 + 14,
-                                      208 + 1, 496 + 11, 1232 + 15, 6224 + 7};
+const uint16_t tr_known_lengths[10] = {16 + 5,   32 + 10,   48 + 15,  96 + 14,  208 + 1,
+                                       496 + 11, 1232 + 15, 6224 + 7, 3552 + 9, 4064 + 9};
 
 /* The low 64 bits of the counter wrap after 17 blocks, and the carry propagates into the high half.
  * Because 17 is no multiple of 2 or 4, the counter wraps within a vector. */
@@ -78,6 +79,8 @@ const struct tr_known_answer tr_known[TR_KNOWN_TESTS] = {
     ANSWER(GCM, GCM, 0, 7, ALL, 0, 0xa05f568558980040, 0xe9baeee2139f6480, 0x799a53a89512dbae),
     ANSWER(GCM_WRAP, GCM, 0, 7, ALL, 0, 0x475e587c8ceec4bf, 0x6bdf34e0f91245ae, 0x768159b3f0989fb3),
     ANSWER(GCM_LONG, GCM, 6, 8, TLS, 0, 0x00bb18a712e0e5c4, 0x08f2116c10b84683, 0xda330a1ec6dc7406),
+    ANSWER(GCM_CHUNKS, GCM, 8, 10, TLS, 0, 0xcb57159ab50fe143, 0x5dda4fafc3c92b30,
+           0x85f45e022f7d9338),
     ANSWER(GCM_SHORT, GCM, 0, 7, TLS, 0, 0x0d2254b03dedbb57, 0x07a02934d96c478e,
            0x6a553a54f97391c4),
     ANSWER(GCM_BLOCKS, GCM, 0, 7, TLS, 1, 0xf0ddb142adc8b927, 0xb906c16fcc970e85,
@@ -377,10 +380,10 @@ static int set_key(union tr_known_key *key, enum tr_known known, const struct tr
     case TR_TEST_GCM:
         if (tr_gcm_set_key(&key->gcm, backend, raw, len) != TR_OK)
             return 0;
-        /* For GCM_LONG, the first message, which is short, stores the powers of H in the key. The
-         * long message then needs less stack. The short tests cover both cases: powers in the key,
-         * and powers on the stack. */
-        key->gcm.hash.powers_wanted = known == TR_KNOWN_GCM_LONG;
+        /* The first message of the long tests stores the powers of H in the key. Long messages then
+         * need less stack. The short tests cover both cases: powers in the key, and powers on the
+         * stack. */
+        key->gcm.hash.powers_wanted = TR_KNOWN_IS_LONG(known);
         return 1;
     default:
         return tr_aes_set_key(&key->aes, backend, raw, len) == TR_OK;
@@ -747,6 +750,10 @@ static int is_asked(enum tr_known known, unsigned tests, unsigned k)
  * test, tr_kat_ctr(). */
 static int has_long(const struct tr_backend *backend, enum tr_known known)
 {
+#ifdef TR_ENV_ALWAYS_VECTOR
+    if (known == TR_KNOWN_GCM_CHUNKS)
+        return backend->whole.gcm[0][TR_GCM_ANY] != NULL;
+#endif
     if (known == TR_KNOWN_GCM_LONG)
         return TR_ENV_STACK >= 16384 && tr_backend_doing(backend, TR_OP_GCM_ENCRYPT) != NULL;
     return known == TR_KNOWN_XTS_LONG && tr_backend_doing(backend, TR_OP_XTS_ENCRYPT) != NULL;

@@ -15,19 +15,21 @@
  * messages. The tests of multi-buffer code need more. */
 #define TR_KNOWN_MAX   8791u /* longest message, in bytes */
 #define TR_KNOWN_SHORT 1536u /* buffer of the short tests; gcm_agrees() uses it in two halves */
-extern const uint16_t tr_known_lengths[8];
+extern const uint16_t tr_known_lengths[10];
 uint8_t tr_known_plaintext(size_t i);
 uint8_t tr_known_key(size_t i);
 extern const uint8_t tr_known_iv[16];
 uint64_t tr_known_digest(uint64_t digest, const uint8_t *data, size_t len);
 
 /*
- * The tests. The last eight are of authenticated modes, and the digest covers the ciphertext, then
+ * The tests. The last nine are of authenticated modes, and the digest covers the ciphertext, then
  * the tag.
  * - GCM_WRAP has IVs for which the 32-bit counter wraps after 17 blocks.
  * - XTS-AES-192 does not exist, so its digest is 0.
  * - GCM_LONG and XTS_LONG test the loops that only long messages reach. GCM_LONG runs only for
  *   backends with fused operations of GCM, and XTS_LONG only with those of XTS.
+ * - GCM_CHUNKS is a whole call, as GCM_SHORT: whole calls have other code than GCM_LONG, which is a
+ *   streaming call. It runs only for backends with whole calls of GCM.
  * - GCM_SHORT and GCM_BLOCKS have 13 bytes of AAD, as in TLS 1.2, because short messages with at
  *   most one block of AAD run different code. GCM_LONG has 13 bytes, too. GCM_BLOCKS has lengths of
  *   whole blocks.
@@ -46,6 +48,7 @@ enum tr_known {
     TR_KNOWN_GCM,
     TR_KNOWN_GCM_WRAP,
     TR_KNOWN_GCM_LONG,
+    TR_KNOWN_GCM_CHUNKS,
     TR_KNOWN_GCM_SHORT,
     TR_KNOWN_GCM_BLOCKS,
     TR_KNOWN_TESTS
@@ -60,7 +63,7 @@ extern const struct tr_known_answer {
     uint8_t blocks; /* whether the lengths are cut to whole blocks */
 } tr_known[TR_KNOWN_TESTS];
 #define TR_KNOWN_IS_AEAD(known)  ((known) > TR_KNOWN_XTS_LONG)
-#define TR_KNOWN_IS_LONG(known)  (tr_known[known].end == 8)
+#define TR_KNOWN_IS_LONG(known)  (tr_known[known].end >= 8)
 #define TR_KNOWN_AAD(known, len) (tr_known[known].aad == TR_KNOWN_ALL ? (len) : tr_known[known].aad)
 #define TR_KNOWN_LEN(known, i)                                                                     \
     ((size_t)tr_known_lengths[i] - (tr_known[known].blocks ? tr_known_lengths[i] % TR_BLOCK : 0u))

@@ -62,7 +62,7 @@ PARALLEL_OPS(WRONG_BLOCKS, more)
 static tr_blocks_fn *const wrong_few[TR_OP_CTR + 1] = {PARALLEL_OPS(BLOCKS_ENTRY, few)};
 static tr_blocks_fn *const wrong_more[TR_OP_CTR + 1] = {PARALLEL_OPS(BLOCKS_ENTRY, more)};
 
-/* Chooses which calls of cfb_decrypt and xts_unit are wrong: those with a length in this range, in
+/* Chooses which calls of cfb_decrypt, xts_unit and gcm are wrong: those with a length in this range, in
  * bytes. If `within_block`, they must also begin within a block. */
 static const struct range {
     size_t from, until;
@@ -131,10 +131,8 @@ static enum tr_status wrong_seal(const struct tr_gcm_key *key, const uint8_t *iv
 {
     const enum tr_status status =
         real->whole.gcm[0][gcm_call](key, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len);
-    if (aad_len >= least_aad && aad_len <= most_aad) {
+    if (aad_len >= least_aad && aad_len <= most_aad && is_wrong(len, 0))
         tag[3] ^= 0x10;
-        flips++;
-    }
     return status;
 }
 
@@ -144,11 +142,8 @@ static enum tr_status wrong_open(const struct tr_gcm_key *key, const uint8_t *iv
 {
     const enum tr_status status =
         real->whole.gcm[1][gcm_call](key, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len);
-    if (aad_len >= least_aad && aad_len <= most_aad) {
-        if (len != 0)
-            out[len - 1] ^= 0x10;
-        flips++;
-    }
+    if (aad_len >= least_aad && aad_len <= most_aad && is_wrong(len, 0) && len != 0)
+        out[len - 1] ^= 0x10;
     return status;
 }
 
@@ -443,8 +438,17 @@ static void test_cfb_groups(void)
     copy = *real;
 }
 
+static void plant_gcm(const char *detail)
+{
+    copy.whole.gcm[0][gcm_call] = wrong_seal;
+    plant("sealing a whole message of GCM", detail);
+    copy.whole.gcm[1][gcm_call] = wrong_open;
+    plant("opening a whole message of GCM", detail);
+}
+
 /* Plants faults in each function for whole messages of GCM. Those for short messages have separate
- * code for these lengths of AAD. */
+ * code for these lengths of AAD. Messages in chunks have code of their own for even numbers of
+ * chunks, and for counters above 255. */
 static void test_whole_gcm(void)
 {
     static const struct {
@@ -462,14 +466,18 @@ static void test_whole_gcm(void)
         for (unsigned i = 0; i < (gcm_call == TR_GCM_ANY ? 1 : sizeof(aad) / sizeof(aad[0])); i++) {
             least_aad = aad[i].least;
             most_aad = aad[i].most;
-            copy.whole.gcm[0][gcm_call] = wrong_seal;
-            plant("sealing a whole message of GCM", aad[i].name);
-            copy.whole.gcm[1][gcm_call] = wrong_open;
-            plant("opening a whole message of GCM", aad[i].name);
+            plant_gcm(aad[i].name);
         }
     }
     least_aad = 0;
     most_aad = SIZE_MAX;
+    gcm_call = TR_GCM_ANY;
+    for (unsigned i = 0; real->whole.gcm[0][TR_GCM_ANY] != NULL && i < 2; i++) {
+        static const struct range chunks[] = {{3457, 3584, false}, {4033, 4096, false}};
+        range = &chunks[i];
+        plant_gcm(", in chunks");
+    }
+    range = &all;
 }
 
 /* Plants faults in cfb_decrypt, xts_unit, cts_decrypt and gcm. */
