@@ -38,8 +38,6 @@ struct Goal {
     subject: String,
     #[serde(default)]
     of: Of,
-    #[serde(default)]
-    environment: Environment,
     every: Option<f64>,
     intel: Option<f64>,
     amd: Option<f64>,
@@ -78,7 +76,7 @@ impl Goal {
 
     fn concerns(&self, cell: &Cell, subject: &str) -> bool {
         let [first, last] = self.bytes;
-        (cell.environment, &*self.subject) == (self.environment, subject)
+        (cell.environment, &*self.subject) == (Environment::Plain, subject)
             && (cell.kind, cell.spec.key_bits) == (Kind::Throughput, KEY_BITS)
             && (first..=last).contains(&cell.bytes)
             && self.ways.contains(&cell.spec.way())
