@@ -39,9 +39,10 @@ def serve(size, version, alpn):
     return start
 
 
-def load(size, requests, alpn):
+def load(size, requests, alpn, options):
     def run(port):
-        h2load(consumer, requests, *PROTOCOL[alpn], f"https://127.0.0.1:{port}/")
+        used = h2load(consumer, requests, *PROTOCOL[alpn], f"https://127.0.0.1:{port}/")
+        check(used == options.split()[-1], f"the cipher suite is {used}, but HAProxy has the options '{options}'")
         return size * requests
     return run
 
@@ -58,7 +59,7 @@ for size, times in ((1 << 20, 400), (16384, 8000), (1024, 16000)):
         requests = times if MEASURING else max(4, times // 100)
         Gain(consumer, "HAProxy", f"{label} responses, {version}, {cipher}" + (", HTTP/2" if alpn == "h2" else ""),
              cipher, "haproxy", call=min(size, 16384)).result(
-            Server(serve(size, options, alpn), load(size, requests, alpn), renewed=True))
+            Server(serve(size, options, alpn), load(size, requests, alpn, options), renewed=True))
     Latency(consumer, "HAProxy", f"{label} responses, TLS 1.3, AES-256-GCM", "AES-256-GCM", "haproxy", call=size).result(
         Server(serve(size, TLS13, "http/1.1"), lambda port, times=times: h2load_latencies(
             consumer, "--h1", "--requests", times // 2, f"https://127.0.0.1:{port}/")))
