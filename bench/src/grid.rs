@@ -50,12 +50,9 @@ pub enum Kind {
 }
 
 /// Whether the processor's instructions for AES are there for OpenSSL and for us.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Environment {
-    #[default]
     Plain,
     Software,
 }

@@ -157,7 +157,8 @@ TR_INLINE void data_unit(const struct tr_aes_key *key, int decrypt, uint8_t *out
         tr_xts_steal(key, decrypt, out + whole * TR_BLOCK, in + whole * TR_BLOCK, rest, run);
 }
 
-TR_INLINE enum tr_status whole_unit(tr_xts_unit_fn *whole, const struct tr_xts_key *x,
+/* Calls the backend's function for whole data units. */
+TR_INLINE enum tr_status call_whole(tr_xts_unit_fn *whole, const struct tr_xts_key *x,
                                     const uint8_t unit[16], uint8_t *out, const uint8_t *in,
                                     size_t len, int decrypt)
 {
@@ -165,14 +166,15 @@ TR_INLINE enum tr_status whole_unit(tr_xts_unit_fn *whole, const struct tr_xts_k
     return whole(x, unit, out, in, len);
 }
 
-/* Processes one data unit, whose arguments have been checked: on Intel by the backend's function
- * for whole data units, if there is one, else by bulk operations. */
+/* Processes one data unit, whose arguments have been checked, by bulk operations. On Intel, the
+ * backend's function for whole data units is faster for all lengths. The call of tr_tuning() is
+ * here because in crypt() it would make 16 bytes take 1.06 times as long on YMM and XMM. */
 TR_INLINE enum tr_status any_unit(const struct tr_xts_key *x, const uint8_t unit[16], uint8_t *out,
                                   const uint8_t *in, size_t len, int decrypt)
 {
     tr_xts_unit_fn *whole = tr_whole_calls(&x->data)->xts_unit[decrypt];
     if (whole != NULL && tr_tuning()->separate_clmul)
-        return whole_unit(whole, x, unit, out, in, len, decrypt);
+        return call_whole(whole, x, unit, out, in, len, decrypt);
     struct tr_xts_run run;
     run.key = &x->tweak;
     run.unit = unit;
@@ -208,7 +210,7 @@ TR_INLINE enum tr_status crypt(const struct tr_xts_key *x, const uint8_t unit[16
         return TR_ERR_OVERLAP;
     tr_xts_unit_fn *whole = tr_whole_calls(&x->data)->xts_unit[decrypt];
     if (whole != NULL && len < TR_XTS_UNIT_END)
-        return whole_unit(whole, x, unit, out, in, len, decrypt);
+        return call_whole(whole, x, unit, out, in, len, decrypt);
     return (decrypt ? xts_decrypt_any_unit : xts_encrypt_any_unit)(x, unit, out, in, len);
 }
 

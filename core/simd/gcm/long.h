@@ -31,7 +31,8 @@
  * The order of instructions also matters. If the eight vectors of a group run in lockstep, it
  * begins with loads and XORs alone, and ends with last rounds and stores alone. The reorder window
  * is shorter than a group, so the processor cannot mix these phases. With AES-128 on ZMM, the
- * vectors of a group are therefore one round apart (staggered_groups()).
+ * vectors of a group are therefore one round apart (staggered_groups()). In lockstep, 16 KiB and 64
+ * KiB take 1.02 and 1.03 times as long on Zen 4, 1.06 and 1.08 times on Emerald Rapids.
  */
 #ifndef TR_SIMD_GCM_LONG_H
 #define TR_SIMD_GCM_LONG_H

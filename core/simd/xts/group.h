@@ -4,8 +4,8 @@
  * xts/long.h and xts/ring.h.
  *
  * Each tweak is the previous one times x in GF(2^128) modulo x^128 + x^7 + x^2 + x + 1. The first
- * byte has the lowest powers of x. The tweaks of a first or a last group are computed from its
- * first one, so that each waits for only one multiplication. Between them, each tweak is the one of
+ * byte has the lowest powers of x. The tweaks of a first group are computed from its first
+ * one, so that each waits for only one multiplication. Between them, each tweak is the one of
  * the group before times x^GROUP.
  */
 #ifndef TR_SIMD_XTS_GROUP_H

@@ -39,9 +39,9 @@ TR_INLINE TR_TARGET void xts_unit_one(const struct tr_aes_key *key, int decrypt,
     steal_store(out, full, filled, rest);
 }
 
-/* Decrypts a vector of at + 1 blocks, of which the first has the tweak `first`. The last one, which
- * loses bytes to the partial block after it, is decrypted with the tweak `last` and returned; *own
- * is set to the tweak of its place. */
+/* Decrypts a vector of at + 1 blocks, of which the first has the tweak `first`. The last block
+ * loses bytes to the partial block after it. It has the tweak `last`, and is returned. Sets *own to
+ * the tweak of its place. */
 TR_INLINE TR_TARGET B xts_decrypt_last(const struct tr_aes_key *key, uint8_t *out,
                                        const uint8_t *in, size_t at, B first, B last, B *own)
 {
