@@ -67,7 +67,7 @@ fn each_table_takes_the_place_of_the_one_before() {
     // It ends with the program, and the last table stays.
     drop(child);
     assert_eq!(terminal.ends().code(), Some(0));
-    terminal.shows(&[" of the machine"]);
+    terminal.shows(&["nginx", class, "File"]);
 }
 
 /// A shell that runs one program after another: the first is killed by the PID in its row.

@@ -43,6 +43,8 @@ pub fn run(args: &TraceArgs) -> Result<()> {
                 let gap = if update == 1 { "" } else { "\n" };
                 output::out(gap.to_owned() + &text::screen(&trace, update == 1))?;
             }
+            // The last interval is cut short, and may have no sample: the table before it stays.
+            (false, Some(_)) if is_over && update > 1 => {}
             (false, Some(rows)) => {
                 // Without colours, `out` would leave out such sequences, too.
                 output::plain_and_out(ERASE, fitting(&text::screen(&trace, true), rows))?;
