@@ -280,44 +280,59 @@ static bool counters_show(EVP_CIPHER *cipher, struct tap_random *random)
     return good && bytes == 8 * 512;
 }
 
+#define SHARED       112u
+#define SHARED_PIPES 20u
+enum writer_is { NEW, BEGUN, BACKWARDS };
+
+static size_t place(size_t i, size_t step, enum writer_is begun)
+{
+    return 8 + (begun == BACKWARDS ? SHARED_PIPES - 1 - i : i) * step;
+}
+
 /*
  * Checks that pipes in one buffer give the same result as one pipe after the other. All pipes
  * together have 2240 bytes, enough for a multi-buffer call (WORTH_IT in openssl/provider/pipeline.c
  * is 2048). Each pipe begins `step` bytes after the previous one, and is in place. But pipe
- * `writer` writes to the place of pipe `victim`.
+ * `writer` writes to the place of pipe `victim`. If it has begun, it has buffered 5 bytes, so
+ * that it does not join the multi-buffer call, and it writes 8 bytes before that place. BACKWARDS,
+ * the last pipe is the first in the buffer.
  */
-#define SHARED       112u
-#define SHARED_PIPES 20u
 static bool share_memory(EVP_CIPHER *cipher, size_t step, size_t writer, size_t victim,
-                         struct tap_random *random)
+                         enum writer_is begun, struct tap_random *random)
 {
     static struct batch b;
-    uint8_t memory[MAX_PIPES * SHARED], expected[MAX_PIPES * SHARED];
+    uint8_t memory[8 + MAX_PIPES * SHARED], expected[sizeof(memory)];
     unsigned char *to[MAX_PIPES];
-    const unsigned char *from[MAX_PIPES];
-    size_t room[MAX_PIPES], got[MAX_PIPES], len[MAX_PIPES];
+    const unsigned char *from[MAX_PIPES], *first[MAX_PIPES];
+    size_t room[MAX_PIPES], got[MAX_PIPES], len[MAX_PIPES], first_len[MAX_PIPES] = {0};
     EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
     fill(&b, random);
     b.padding = false;
     b.n = SHARED_PIPES;
+    first_len[writer] = begun != NEW ? 5 : 0;
     tap_fill(random, memory, sizeof(memory));
     memcpy(expected, memory, sizeof(memory));
     EVP_CIPHER *other = evp_fetch(&theirs, "AES-128-CBC");
     bool good = true;
     for (size_t i = 0; i < b.n; i++) {
         EVP_CIPHER_CTX *single = EVP_CIPHER_CTX_new();
-        const size_t at = i * step, target = i == writer ? victim * step : at;
+        const size_t at = place(i, step, begun);
+        const size_t target =
+            i == writer ? place(victim, step, begun) - (begun != NEW ? 8 : 0) : at;
         int n = 0;
+        first[i] = b.key;
         from[i] = memory + at;
         to[i] = memory + target;
         room[i] = len[i] = SHARED;
         good = good && EVP_EncryptInit_ex2(single, other, b.key, b.iv[i], NULL) > 0 &&
+               EVP_EncryptUpdate(single, expected + target, &n, b.key, (int)first_len[i]) > 0 &&
                EVP_EncryptUpdate(single, expected + target, &n, expected + at, SHARED) > 0 &&
                n == (int)SHARED;
         EVP_CIPHER_CTX_free(single);
     }
     EVP_CIPHER_free(other);
     good = good && begin(ctx, cipher, &b, true, random) &&
+           (begun == NEW || pipeline_api.update(ctx, to, got, room, first, first_len) > 0) &&
            pipeline_api.update(ctx, to, got, room, from, len) > 0 &&
            memcmp(memory, expected, sizeof(memory)) == 0;
     EVP_CIPHER_CTX_free(ctx);
@@ -325,13 +340,17 @@ static bool share_memory(EVP_CIPHER *cipher, size_t step, size_t writer, size_t 
 }
 
 /* Runs share_memory() with pipes that each overlap the next, with pipes that do not overlap, and
- * with each pair of pipes as writer and victim. */
+ * with each pair of pipes as writer and victim. A pipe that has begun must not write to
+ * its own input. */
 static bool all_share_memory(EVP_CIPHER *cipher, struct tap_random *random)
 {
-    bool good = share_memory(cipher, 16, 0, 0, random);
+    bool good = share_memory(cipher, 16, 0, 0, NEW, random);
     for (size_t writer = 0; writer < SHARED_PIPES; writer++)
-        for (size_t victim = 0; victim < SHARED_PIPES; victim++)
-            good = good && share_memory(cipher, SHARED, writer, victim, random);
+        for (size_t victim = 0; victim < SHARED_PIPES; victim++) {
+            const bool near = writer < victim + 2 && victim < writer + 2;
+            for (enum writer_is is = NEW; is <= (near ? NEW : BACKWARDS); is++)
+                good = good && share_memory(cipher, SHARED, writer, victim, is, random);
+        }
     return good;
 }
 
