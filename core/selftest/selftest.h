@@ -29,11 +29,10 @@ uint64_t tr_known_digest(uint64_t digest, const uint8_t *data, size_t len);
  * - GCM_LONG and XTS_LONG test the loops that only long messages reach. GCM_LONG runs only for
  *   backends with fused operations of GCM, and XTS_LONG only with those of XTS.
  * - GCM_CHUNKS is a one-shot call, as GCM_SHORT. These have other code than GCM_LONG, which is a
- *   streaming call. It runs only for backends with GCM_SEAL.
+ *   streaming call. It runs only in 64-bit code, for backends with GCM_SEAL.
  * - GCM_SHORT and GCM_BLOCKS have 13 bytes of AAD, as in TLS 1.2, because short messages with at
- *   most one block of AAD run different code. GCM_LONG and GCM_CHUNKS have 13
- *   bytes, too. GCM_BLOCKS has lengths of
- *   whole blocks.
+ *   most one block of AAD run different code. GCM_LONG and GCM_CHUNKS have 13 bytes, too. GCM_BLOCKS
+ *   has lengths of whole blocks.
  */
 enum tr_known {
     TR_KNOWN_ECB,

@@ -473,7 +473,8 @@ static void test_whole_gcm(void)
     least_aad = 0;
     most_aad = SIZE_MAX;
     gcm_call = TR_GCM_ANY;
-    for (unsigned i = 0; real->whole.gcm[0][TR_GCM_ANY] != NULL && i < 2; i++) {
+    const unsigned ranges = sizeof(void *) == 8 && real->whole.gcm[0][TR_GCM_ANY] != NULL ? 2 : 0;
+    for (unsigned i = 0; i < ranges; i++) {
         static const struct range chunks[] = {{3457, 3584, false}, {4065, 4096, false}};
         range = &chunks[i];
         plant_gcm(", in chunks");
