@@ -1211,6 +1211,16 @@ static void watch_every_counter(const struct tr_backend *b, bool *right)
         }
 }
 
+/* Watches CTR calls with each number of blocks before, in and after the first group. */
+static void watch_every_rest(const struct tr_backend *b, bool *right)
+{
+    for (size_t k = 0; k < 3; k++)
+        for (size_t blocks = 1; blocks < 64; blocks++) {
+            uint8_t counter[16] = {0};
+            watch_ctr(b, key_lengths[k], counter, 16 * blocks, right);
+        }
+}
+
 /* Watches CTR calls in which the counter wraps after some number of blocks. Vector code adds to the
  * low bits of the counter, and handles their carry separately (simd/ctr.h). */
 static void watch_wraps(const struct tr_backend *b, bool *right)
@@ -1245,6 +1255,7 @@ static unsigned watch_every_length(const struct tr_backend *b, bool *right)
     }
     if (!tuned) {
         watch_every_counter(b, right);
+        watch_every_rest(b, right);
         watch_wraps(b, right);
     }
     return uses_of_secrets() - before;
