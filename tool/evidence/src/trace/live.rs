@@ -25,11 +25,9 @@ pub fn run(args: &TraceArgs) -> Result<()> {
     for update in 1.. {
         let is_over = loop {
             sampling.take();
-            if sampling.elapsed() >= interval {
-                break false;
-            }
-            if signals::came() || target.has_ended() {
-                break true;
+            let is_over = signals::came() || target.has_ended();
+            if is_over || sampling.elapsed() >= interval {
+                break is_over;
             }
             std::thread::sleep(PAUSE);
         };
