@@ -120,7 +120,7 @@ TR_INLINE TR_TARGET size_t ctr_full_groups(const struct tr_aes_key *key, uint8_t
 #endif
         return n - aligned_groups(&b, n);
     }
-    return n - full_groups((struct group){.shape = TR_SHAPE_CTR}, IN_FLIGHT, &b, n);
+    return n - full_groups((struct group){.shape = TR_SHAPE_CTR, .aligned = 0}, IN_FLIGHT, &b, n);
 }
 
 /* Returns the counters of a first vector, of which the last bytes do not wrap, and advances the
