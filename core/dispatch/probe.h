@@ -17,7 +17,7 @@
 #    endif
 #endif
 #ifndef TR_PROBE_BULK
-#    define TR_PROBE_BULK(op, backend, bytes) ((void)(backend), (void)(bytes))
+#    define TR_PROBE_BULK(op, backend, bytes) ((void)(op), (void)(backend), (void)(bytes))
 #endif
 
 #endif
