@@ -102,10 +102,10 @@ func cbcEncrypt(key unsafe.Pointer, iv *[16]byte, out, in *byte, n int) int32
 func cbcDecrypt(key unsafe.Pointer, iv *[16]byte, out, in *byte, n int) int32
 
 //go:noescape
-func xtsEncrypt(key unsafe.Pointer, iv *[16]byte, out, in *byte, n int) int32
+func xtsEncrypt(key unsafe.Pointer, sector uint64, out, in *byte, n int) int32
 
 //go:noescape
-func xtsDecrypt(key unsafe.Pointer, iv *[16]byte, out, in *byte, n int) int32
+func xtsDecrypt(key unsafe.Pointer, sector uint64, out, in *byte, n int) int32
 
 //go:noescape
 func ctrCrypt(key unsafe.Pointer, counter, keystream *[16]byte, used *uint32, out, in *byte, n int) int32

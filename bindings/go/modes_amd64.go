@@ -21,13 +21,11 @@ func newCoreXTS(key []byte) dataUnit {
 }
 
 func (x *coreXTS) encrypt(out, in []byte, sector uint64) {
-	tweak := tweakOf(sector)
-	must(xtsEncrypt(x.key(), &tweak, &out[0], &in[0], len(in)))
+	must(xtsEncrypt(x.key(), sector, &out[0], &in[0], len(in)))
 }
 
 func (x *coreXTS) decrypt(out, in []byte, sector uint64) {
-	tweak := tweakOf(sector)
-	must(xtsDecrypt(x.key(), &tweak, &out[0], &in[0], len(in)))
+	must(xtsDecrypt(x.key(), sector, &out[0], &in[0], len(in)))
 }
 
 type coreGCMSIV struct {
