@@ -6,6 +6,8 @@
 #include "tenrounds.h"
 
 #define TR_INLINE static inline __attribute__((always_inline))
+/* For functions that run once, and should be small instead of fast. */
+#define TR_COLD   __attribute__((__cold__))
 
 /* Defines an inline function that returns the value of an expression. */
 #define TR_OPERATION(target, type, name, parameters, ...)                                          \

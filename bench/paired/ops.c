@@ -307,6 +307,23 @@ RUN(gcm_key_seal)
     REPEAT(gcm_key_seal(s, out, in, len));
 }
 
+/* Writes the nonce as protocols do: a salt of 4 bytes, and a counter of 8 (RFC 4106, RFC 5288). */
+static enum tr_status gcm_salted_seal(struct state *s, uint8_t *out, const uint8_t *in, size_t len)
+{
+    const uint32_t salt = 7;
+    uint64_t n;
+    memcpy(&n, s->iv + sizeof(salt), sizeof(n));
+    n++;
+    memcpy(s->iv, &salt, sizeof(salt));
+    memcpy(s->iv + sizeof(salt), &n, sizeof(n));
+    return tr_gcm_seal(&s->key.gcm, s->iv, NONCE, s->aad, s->aad_len, out, in, len, out + len,
+                       PAIRED_TAG);
+}
+RUN(gcm_salted_seal)
+{
+    REPEAT(gcm_salted_seal(s, out, in, len));
+}
+
 RUN(cmac)
 {
     REPEAT(tr_cmac_sign(&s->key.cmac, in, len, out, PAIRED_TAG));
@@ -424,6 +441,7 @@ static const struct paired_op ops[] = {
     {"gcm-stream-encrypt", 1, false, prepare_gcm, run_gcm_stream_encrypt},
     {"gcm-stream-decrypt", 1, false, prepare_gcm_open, run_gcm_stream_decrypt},
     {"gcm-key-and-seal", 1, false, prepare_gcm, run_gcm_key_seal},
+    {"gcm-salted-seal", 1, false, prepare_gcm, run_gcm_salted_seal},
     {"ccm-seal", 1, false, prepare_ccm, run_ccm_seal},
     {"ccm-open", 1, false, prepare_ccm_open, run_ccm_open},
     {"ocb-seal", 1, false, prepare_ocb, run_ocb_seal},

@@ -238,7 +238,7 @@ static int multibuffer_is_right(struct multibuffer_test *c, enum tr_mb_op op)
     return right;
 }
 
-enum tr_status tr_kat_multibuffer(const struct tr_backend *backend)
+TR_COLD enum tr_status tr_kat_multibuffer(const struct tr_backend *backend)
 {
     struct multibuffer_test c;
     uint8_t raw[32 + 1]; /* the second key begins a byte later */
@@ -329,7 +329,7 @@ static int masks_are_right(struct gcm_many_test *c, int own_keys)
     return right;
 }
 
-enum tr_status tr_kat_many(const struct tr_backend *backend)
+TR_COLD enum tr_status tr_kat_many(const struct tr_backend *backend)
 {
     static const uint16_t lengths[] = {9, 16, 17, 64, 100, 190, GCM_LONG};
     struct gcm_many_test c;
@@ -770,8 +770,8 @@ static int has_long(const struct tr_backend *backend, enum tr_known known)
     return known == TR_KNOWN_XTS_LONG && tr_backend_doing(backend, TR_OP_XTS_ENCRYPT) != NULL;
 }
 
-enum tr_status tr_kat_short(const struct tr_backend *backend, unsigned tests, unsigned k,
-                            int falsify, struct tr_known_work *w)
+TR_COLD enum tr_status tr_kat_short(const struct tr_backend *backend, unsigned tests, unsigned k,
+                                    int falsify, struct tr_known_work *w)
 {
     const size_t len = TR_KNOWN_KEY_LEN(k);
     uint8_t raw[64];
@@ -787,8 +787,8 @@ enum tr_status tr_kat_short(const struct tr_backend *backend, unsigned tests, un
     return TR_OK;
 }
 
-enum tr_status tr_kat_long(const struct tr_backend *backend, unsigned tests, unsigned k,
-                           struct tr_known_long_work *w)
+TR_COLD enum tr_status tr_kat_long(const struct tr_backend *backend, unsigned tests, unsigned k,
+                                   struct tr_known_long_work *w)
 {
     uint8_t raw[64], aad[TR_BLOCK];
     fill_key(raw, sizeof(raw));
@@ -822,7 +822,7 @@ enum tr_status tr_kat_long(const struct tr_backend *backend, unsigned tests, uns
 }
 
 #if TR_ENV_STACK >= 16384
-enum tr_status tr_kat_ctr(const struct tr_backend *backend, unsigned tests, unsigned k)
+TR_COLD enum tr_status tr_kat_ctr(const struct tr_backend *backend, unsigned tests, unsigned k)
 {
     uint8_t raw[32];
     struct tr_aes_key key;

@@ -185,9 +185,11 @@ V_OPERATION(B, v_block_2, (V x), _mm512_extracti32x4_epi32(x, 2))
 V_OPERATION(B, v_block_3, (V x), _mm512_extracti32x4_epi32(x, 3))
 TR_INLINE TR_TARGET B b_load_12(const uint8_t *p)
 {
-    int32_t high;
-    __builtin_memcpy(&high, p + 8, 4);
-    return _mm_insert_epi32(_mm_loadl_epi64((const __m128i *)p), high, 2);
+    int32_t first, middle, last;
+    __builtin_memcpy(&first, p, 4);
+    __builtin_memcpy(&middle, p + 4, 4);
+    __builtin_memcpy(&last, p + 8, 4);
+    return _mm_insert_epi32(_mm_insert_epi32(_mm_cvtsi32_si128(first), middle, 1), last, 2);
 }
 V_OPERATION(V, v_tiny_counters, (void),
             _mm512_set_epi64(1ll << 56, 0, 0, 0, 3ll << 56, 0, 2ll << 56, 0))
