@@ -110,6 +110,15 @@ V_OPERATION(V, v_shifted_out_by_lane, (V x, unsigned n),
 
 V_OPERATION(B, b_load, (const uint8_t *p), v_load(p))
 V_OPERATION(B, b_load_halves, (const uint8_t *p), vcombine_u8(vld1_u8(p), vld1_u8(p + 8)))
+TR_INLINE TR_TARGET B b_load_12(const uint8_t *p)
+{
+    uint32_t first, middle, last;
+    __builtin_memcpy(&first, p, 4);
+    __builtin_memcpy(&middle, p + 4, 4);
+    __builtin_memcpy(&last, p + 8, 4);
+    const uint32x4_t x = vsetq_lane_u32(first, vdupq_n_u32(0), 0);
+    return vreinterpretq_u8_u32(vsetq_lane_u32(last, vsetq_lane_u32(middle, x, 1), 2));
+}
 TR_INLINE TR_TARGET void b_store(uint8_t *p, B x)
 {
     v_store(p, x);

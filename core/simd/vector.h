@@ -54,6 +54,7 @@
  *                           v_load() and v_store(). [load] [store]
  *   v_load_all(p)           the block at p in every lane [load]
  *   b_load(p), b_store(p, x)  a block [load] [store]
+ *   b_load_12(p)            12 bytes by loads of 4 (partial_load_nonce()), 0 in the last four
  *   b_load_halves(p), b_store_halves(p, x)  a block by two accesses of 8 bytes, for data that other
  *                           code accesses in 8-byte pieces: a 16-byte load after two 8-byte stores
  *                           is a store-forwarding stall
@@ -154,7 +155,6 @@
  *   b_shift_right64(x, n)   each half by n [alu]
  *   b_swap_halves(x), b_clmul_ll(a, b)  v_swap_halves() and v_clmul_ll() for a block [shuffle]
  *                           [clmul]
- *   b_load_12(p)            12 bytes by loads of 4 (partial_load_nonce()), 0 in the last four
  *   v_in_lanes_2_3(a, b), v_block_3(x)  a and b in lanes 2 and 3, zeros in the others; lane 3
  *                           [shuffle]
  *   v_tiny_counters()       the constants 2, 3, 0, 1 in byte 15 of lanes 0 to 3, 0 elsewhere

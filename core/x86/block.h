@@ -24,6 +24,14 @@ B_OPERATION(B, b_load, (const uint8_t *p), _mm_loadu_si128((const __m128i *)p))
 B_OPERATION(B, b_load_halves, (const uint8_t *p),
             _mm_unpacklo_epi64(_mm_loadl_epi64((const __m128i *)p),
                                _mm_loadl_epi64((const __m128i *)(p + 8))))
+TR_INLINE TR_BLOCK_TARGET B b_load_12(const uint8_t *p)
+{
+    int32_t first, middle, last;
+    __builtin_memcpy(&first, p, 4);
+    __builtin_memcpy(&middle, p + 4, 4);
+    __builtin_memcpy(&last, p + 8, 4);
+    return _mm_set_epi32(0, last, middle, first);
+}
 TR_INLINE TR_BLOCK_TARGET void b_store(uint8_t *p, B x)
 {
     _mm_storeu_si128((__m128i *)p, x);

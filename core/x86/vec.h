@@ -25,6 +25,9 @@
 #if VBLOCKS == 2
 #    define V_CONSTANT(high, low)                                                                  \
         _mm256_set_epi64x((int64_t)(high), (int64_t)(low), (int64_t)(high), (int64_t)(low))
+#elif VBLOCKS == 4
+#    define V_CONSTANT(high, low)                                                                  \
+        _mm512_set4_epi64((int64_t)(high), (int64_t)(low), (int64_t)(high), (int64_t)(low))
 #else
 #    define V_CONSTANT V_HALVES
 #endif
@@ -49,7 +52,7 @@ V_OPERATION(V, v_add32, (V x, unsigned n), MM(add_epi32)(x, V_CONSTANT(0, n)))
 V_OPERATION(V, v_last_bytes, (unsigned n), V_HALVES((uint64_t)n << 56, 0))
 V_OPERATION(V, v_add_last_byte, (V x, unsigned n), MM(add_epi8)(x, v_last_bytes(n)))
 V_OPERATION(V, v_byteswap, (V x),
-            MM(shuffle_epi8)(x, V_HALVES(0x0001020304050607, 0x08090a0b0c0d0e0f)))
+            MM(shuffle_epi8)(x, V_CONSTANT(0x0001020304050607, 0x08090a0b0c0d0e0f)))
 V_OPERATION(V, v_swap_halves, (V x), MM(shuffle_epi32)(x, 0x4e))
 V_OPERATION(V, v_low_halves, (uint64_t x), V_CONSTANT(0, x))
 V_OPERATION(V, v_unpack_low, (V a, V b), MM(unpacklo_epi64)(a, b))

@@ -37,6 +37,8 @@ V_OPERATION(V, v_broadcast, (B x), _mm512_broadcast_i32x4(x))
 typedef __m256i W;
 V_OPERATION(W, w_of, (B a, B b), _mm256_inserti128_si256(_mm256_castsi128_si256(a), b, 1))
 V_OPERATION(W, w_xor, (W a, W b), a ^ b)
+#define w_constant(high_1, low_1, high_0, low_0)                                                   \
+    _mm256_set_epi64x((int64_t)(high_1), (int64_t)(low_1), (int64_t)(high_0), (int64_t)(low_0))
 /* Lanes 0 and 1, or lanes 2 and 3 if `high`. */
 V_OPERATION(W, v_half, (V x, unsigned high),
             high ? _mm512_extracti64x4_epi64(x, 1) : _mm512_castsi512_si256(x))
@@ -165,16 +167,22 @@ TR_INLINE TR_TARGET void w_store(uint8_t *p, W x)
 {
     _mm256_storeu_si256((__m256i *)p, x);
 }
-V_OPERATION(W, w_load_all, (const uint8_t *p), _mm256_broadcastsi128_si256(b_load(p)))
+V_OPERATION(W, w_broadcast, (B x), _mm256_broadcastsi128_si256(x))
+V_OPERATION(W, w_load_all, (const uint8_t *p), w_broadcast(b_load(p)))
 V_OPERATION(W, w_aesenc, (W x, W key), _mm256_aesenc_epi128(x, key))
 V_OPERATION(W, w_aesenclast, (W x, W key), _mm256_aesenclast_epi128(x, key))
 V_OPERATION(V, v_of_two, (W a, W b), _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1))
 V_OPERATION(W, w_xor3, (W a, W b, W c), _mm256_ternarylogic_epi64(a, b, c, 0x96))
 V_OPERATION(W, w_swap_halves, (W x), _mm256_shuffle_epi32(x, 0x4e))
+/* The instruction sets the other lanes to zero. gcc would do that once more. */
 #define TWO_PRODUCTS(name, which)                                                                  \
     V_OPERATION(W, w_clmul_##name, (W a, W b), _mm256_clmulepi64_epi128(a, b, which))              \
-    V_OPERATION(V, v_clmul_two_##name, (V a, V b),                                                 \
-                _mm512_zextsi256_si512(w_clmul_##name(v_half(a, 0), v_half(b, 0))))
+    TR_INLINE TR_TARGET V v_clmul_two_##name(V a, V b)                                             \
+    {                                                                                              \
+        V product;                                                                                 \
+        __asm__("vpclmulqdq %3, %t2, %t1, %t0" : "=v"(product) : "v"(a), "v"(b), "i"(which));      \
+        return product;                                                                            \
+    }
 TWO_PRODUCTS(ll, 0x00)
 TWO_PRODUCTS(lh, 0x10)
 TWO_PRODUCTS(hl, 0x01)
@@ -183,14 +191,6 @@ TWO_PRODUCTS(hh, 0x11)
 V_OPERATION(B, v_block_1, (V x), _mm512_extracti32x4_epi32(x, 1))
 V_OPERATION(B, v_block_2, (V x), _mm512_extracti32x4_epi32(x, 2))
 V_OPERATION(B, v_block_3, (V x), _mm512_extracti32x4_epi32(x, 3))
-TR_INLINE TR_TARGET B b_load_12(const uint8_t *p)
-{
-    int32_t first, middle, last;
-    __builtin_memcpy(&first, p, 4);
-    __builtin_memcpy(&middle, p + 4, 4);
-    __builtin_memcpy(&last, p + 8, 4);
-    return _mm_insert_epi32(_mm_insert_epi32(_mm_cvtsi32_si128(first), middle, 1), last, 2);
-}
 V_OPERATION(V, v_tiny_counters, (void),
             _mm512_set_epi64(1ll << 56, 0, 0, 0, 3ll << 56, 0, 2ll << 56, 0))
 TR_INLINE TR_TARGET V v_tiny_powers(const uint8_t *p, unsigned blocks)

@@ -28,19 +28,28 @@ TR_INLINE TR_TARGET B message(const struct tr_aes_key *key, uint8_t *out, const 
                               const struct tr_gcm_message *m, B aad, int is_long, int decrypt)
 {
     const struct partial_block iv = partial_load_nonce(m->iv);
-    uint64_t high = __builtin_bswap64(iv.low), low = __builtin_bswap64(iv.high);
+    const uint64_t high = __builtin_bswap64(iv.low), low = __builtin_bswap64(iv.high);
+    const B nonce = b_load_12(m->iv); /* for a short message, without general registers */
     struct gcm_tail end = {.whole = 1, .begun = 1, .lengths = gcm_lengths(m)};
     /* Keeps the length block in a register. Otherwise gcc stores its halves and loads both at once,
      * which causes a store-forwarding stall. */
     __asm__("" : "+" V_REGISTER(end.lengths));
-    B mask = gcm_keystream(key, low | 1, high), y;
+    B mask = is_long ? gcm_keystream(key, low | 1, high)
+                     : encrypt_block(key, b_xor(nonce, b_of(0, 1ull << 56)));
 #if V_REGISTERS == 8
     /* Otherwise gcc keeps nine round keys for the data on the stack. */
     __asm__ volatile("" : "+" V_REGISTER(mask) : : "memory");
 #endif
-    low |= 2;
-    y = is_long ? gcm_aad(m) : aad;
-    y = gcm_bytes(key, out, in, (size_t)m->len, m->hash, low, high, y, end, decrypt, !is_long);
+    B y;
+    if (is_long) {
+        y = gcm_bytes(key, out, in, (size_t)m->len, m->hash, low | 2, high, gcm_aad(m), end,
+                      decrypt, 0);
+    } else {
+        const V counters =
+            v_byteswap(v_add_lane_number(v_broadcast(b_xor(nonce, b_of(0, 2ull << 56)))));
+        y = gcm_rest(gcm_start(bulk_start(key, key->enc, out, in), m->hash, aad, counters),
+                     (size_t)m->len, end, decrypt, 1);
+    }
     return b_xor(mask, b_byteswap(y));
 }
 

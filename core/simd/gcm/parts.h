@@ -56,9 +56,9 @@ TR_INLINE TR_TARGET uint64_t counter_plus(uint64_t low, size_t blocks)
 }
 
 TR_INLINE TR_TARGET struct gcm gcm_start(struct bulk bulk, const struct tr_ghash_key *ghash, B y,
-                                         uint64_t low, uint64_t high)
+                                         V counters)
 {
-    bulk.chain = v_counters32(low, high);
+    bulk.chain = counters;
     return (struct gcm){
         .bulk = bulk, .ghash = ghash, .product = no_product(), .y = v_zero_extend(y)};
 }

@@ -47,8 +47,7 @@ TR_INLINE TR_TARGET void w_multiply_add(struct two_products *p, W a, W b)
 
 TR_INLINE TR_TARGET B w_reduce(const struct two_products *p)
 {
-    const B low_half = b_of(0xc200000000000000, 0);
-    const W poly = w_of(low_half, low_half);
+    const W poly = w_constant(0, 0xc200000000000000, 0, 0xc200000000000000);
     const W middle = w_xor3(p->middle, w_swap_halves(p->low), w_clmul_ll(p->low, poly));
     const W y = w_xor3(p->high, w_swap_halves(middle), w_clmul_ll(middle, poly));
     return b_xor(w_block_0(y), w_block_1(y));
@@ -60,8 +59,8 @@ TR_INLINE TR_TARGET W block_rounds(const struct tr_aes_key *key, const uint8_t *
                                    int decrypt)
 {
     const uint8_t(*at)[TR_BLOCK] = key->enc + 1;
-    const B nonce = b_load_12(iv), two = b_of(0, 2ull << 56), one = b_of(0, 1ull << 56);
-    W x = w_xor3(w_of(nonce, nonce), w_of(two, one), w_load_all(key->enc[0]));
+    const W counters = w_constant(1ull << 56, 0, 2ull << 56, 0);
+    W x = w_xor3(w_broadcast(b_load_12(iv)), counters, w_load_all(key->enc[0]));
 #    define STEP(key) x = w_aesenc(x, w_load_all(key))
     SHORT_ROUNDS(key->rounds, at, STEP);
 #    undef STEP
@@ -188,7 +187,7 @@ TR_INLINE TR_TARGET struct product aad_block(const struct tr_gcm_message *m, con
     if (spare)
         return product_of_two(v_zero_extend(aad), v_zero_extend(b_load(power)));
     return product_of_two(v_widen_two(aad, gcm_lengths(m)),
-                          v_in_lanes_0_1(b_load(power), power_for_lengths(m)));
+                          v_widen_two(b_load(power), power_for_lengths(m)));
 }
 
 TR_INLINE TR_TARGET struct product aad_blocks(const struct tr_gcm_message *m, const uint8_t *power,

@@ -193,7 +193,7 @@ static NOT_INLINE TR_TARGET B V_NAME(times_h)(const struct tr_ghash_key *ghash, 
  * `is_secret`, the counter is derived from H, so no branch or index may depend on the counter. */
 TR_INLINE TR_TARGET B gcm_full_groups(GROUPS_PARAMETERS, int decrypt)
 {
-    struct gcm g = gcm_start(bulk_start(key, key->enc, out, in), ghash, y, low, high);
+    struct gcm g = gcm_start(bulk_start(key, key->enc, out, in), ghash, y, v_counters32(low, high));
     V delta[STEADY_VECTORS];
     if (!is_secret && steady_counters(&g, (uint32_t)low, delta))
         gcm_groups(&g, len, decrypt, delta);
@@ -210,6 +210,44 @@ static NOT_INLINE TR_TARGET B V_NAME(encrypt_groups)(GROUPS_PARAMETERS)
 static NOT_INLINE TR_TARGET B V_NAME(decrypt_groups)(GROUPS_PARAMETERS)
 {
     return gcm_full_groups(key, out, in, len, ghash, low, high, y, is_secret, 1);
+}
+
+/* Processes the last len bytes, at most HALF_BYTES if `is_short`, else two halves. Returns the hash.
+ */
+TR_INLINE TR_TARGET B gcm_rest(struct gcm g, size_t len, struct gcm_tail end, int decrypt,
+                               int is_short)
+{
+    if (!is_short && len > HALF_BYTES) {
+        V c[HALF_GROUP];
+        if (decrypt)
+            gcm_hash_half(&g, g.bulk.in);
+        else
+            end.half = g.bulk.out;
+        gcm_few(&g, HALF_GROUP, VBYTES, c, decrypt);
+        len -= HALF_BYTES;
+    }
+    /* Without this bound, gcc 14 compiles the case `default` for more bytes than a vector has, too,
+     * and warns of an access outside v_first_bytes()'s table. */
+    TR_ASSUME(len <= HALF_BYTES);
+    switch ((len + VBYTES - 1) / VBYTES) {
+    case 0:
+        gcm_last_vectors(&g, 0, len, &end, decrypt);
+        break;
+    case 1:
+        gcm_last_vectors(&g, 1, len, &end, decrypt);
+        break;
+#if V_REGISTERS > 8
+    case 2:
+        gcm_last_vectors(&g, 2, len, &end, decrypt);
+        break;
+    case 3:
+        gcm_last_vectors(&g, 3, len, &end, decrypt);
+        break;
+#endif
+    default:
+        gcm_last_vectors(&g, HALF_GROUP, len, &end, decrypt);
+    }
+    return v_block_0(g.y);
 }
 
 /* Processes len bytes, with counters from (high, low) on. Returns the hash. Except at the end of a
@@ -245,38 +283,9 @@ TR_INLINE TR_TARGET B gcm_bytes(const struct tr_aes_key *key, uint8_t *out, cons
         out += front;
         len -= front;
     }
-    struct gcm g = gcm_start(bulk_start(key, key->enc, out, in), ghash, y, low, high);
-    if (!is_short && len > HALF_BYTES) {
-        V c[HALF_GROUP];
-        if (decrypt)
-            gcm_hash_half(&g, in);
-        else
-            end.half = out;
-        gcm_few(&g, HALF_GROUP, VBYTES, c, decrypt);
-        len -= HALF_BYTES;
-    }
-    /* Without this bound, gcc 14 compiles the case `default` for more bytes than a vector has, too,
-     * and warns of an access outside v_first_bytes()'s table. */
-    TR_ASSUME(len <= HALF_BYTES);
-    switch ((len + VBYTES - 1) / VBYTES) {
-    case 0:
-        gcm_last_vectors(&g, 0, len, &end, decrypt);
-        break;
-    case 1:
-        gcm_last_vectors(&g, 1, len, &end, decrypt);
-        break;
-#if V_REGISTERS > 8
-    case 2:
-        gcm_last_vectors(&g, 2, len, &end, decrypt);
-        break;
-    case 3:
-        gcm_last_vectors(&g, 3, len, &end, decrypt);
-        break;
-#endif
-    default:
-        gcm_last_vectors(&g, HALF_GROUP, len, &end, decrypt);
-    }
-    return v_block_0(g.y);
+    return gcm_rest(
+        gcm_start(bulk_start(key, key->enc, out, in), ghash, y, v_counters32(low, high)), len, end,
+        decrypt, is_short);
 }
 
 /* Processes whole blocks in the middle of a message. */
