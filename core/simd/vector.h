@@ -155,6 +155,7 @@
  *   b_shift_right64(x, n)   each half by n [alu]
  *   b_swap_halves(x), b_clmul_ll(a, b)  v_swap_halves() and v_clmul_ll() for a block [shuffle]
  *                           [clmul]
+ *   b_load_12_by_blends(p)  the same as b_load_12(p), without shuffles [alu]
  *   v_in_lanes_2_3(a, b), v_block_3(x)  a and b in lanes 2 and 3, zeros in the others; lane 3
  *                           [shuffle]
  *   v_tiny_counters()       the constants 2, 3, 0, 1 in byte 15 of lanes 0 to 3, 0 elsewhere

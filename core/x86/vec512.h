@@ -191,6 +191,18 @@ TWO_PRODUCTS(hh, 0x11)
 V_OPERATION(B, v_block_1, (V x), _mm512_extracti32x4_epi32(x, 1))
 V_OPERATION(B, v_block_2, (V x), _mm512_extracti32x4_epi32(x, 2))
 V_OPERATION(B, v_block_3, (V x), _mm512_extracti32x4_epi32(x, 3))
+/* As b_load_12(). Blends instead of shuffles make most messages of GCM 1.01 to 1.05 times as fast,
+ * but sealing 113 to 256 bytes takes 1.03 to 1.25 times as long (Emerald Rapids). */
+TR_INLINE TR_TARGET B b_load_12_by_blends(const uint8_t *p)
+{
+    int32_t first, middle, last;
+    __builtin_memcpy(&first, p, 4);
+    __builtin_memcpy(&middle, p + 4, 4);
+    __builtin_memcpy(&last, p + 8, 4);
+    B second = _mm_set1_epi32(middle), third = _mm_set1_epi32(last);
+    __asm__("" : "+x"(second), "+x"(third)); /* keeps gcc from using shuffles */
+    return _mm_blend_epi32(_mm_blend_epi32(_mm_cvtsi32_si128(first), second, 2), third, 4);
+}
 V_OPERATION(V, v_tiny_counters, (void),
             _mm512_set_epi64(1ll << 56, 0, 0, 0, 3ll << 56, 0, 2ll << 56, 0))
 TR_INLINE TR_TARGET V v_tiny_powers(const uint8_t *p, unsigned blocks)

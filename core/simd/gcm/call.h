@@ -84,8 +84,10 @@ TR_TARGET enum tr_status V_NAME(open_any)(CALL_PARAMETERS)
             (void)__atomic_load_n(&key->hash.short_len, __ATOMIC_ACQUIRE);                         \
         } while (0)
 
+/* Without the alignment, other code before a function can make 16 bytes take 1.1 times as long
+ * (Emerald Rapids). */
 #    define DEFINE_CALL(name, PROCESS, ...)                                                        \
-        TR_TARGET enum tr_status V_NAME(name)(CALL_PARAMETERS)                                     \
+        TR_TARGET __attribute__((aligned(64))) enum tr_status V_NAME(name)(CALL_PARAMETERS)        \
         {                                                                                          \
             return PROCESS(CALL_ARGUMENTS, __VA_ARGS__);                                           \
         }

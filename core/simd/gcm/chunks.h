@@ -78,7 +78,8 @@ TR_INLINE TR_TARGET struct chunks chunks_start(const struct tr_aes_key *key, uin
                              .ghash = m->hash,
                              .product = no_product(),
                              .y = v_zero()},
-                       .count = v_xor(v_broadcast(b_load_12(m->iv)), v_last_bytes_from(2)),
+                       .count =
+                           v_xor(v_broadcast(b_load_12_by_blends(m->iv)), v_last_bytes_from(2)),
                        .first = v_load_all(key->enc[0]),
                        .has_keys = has_keys,
                        .left = (size_t)m->len};

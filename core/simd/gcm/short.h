@@ -60,7 +60,7 @@ TR_INLINE TR_TARGET W block_rounds(const struct tr_aes_key *key, const uint8_t *
 {
     const uint8_t(*at)[TR_BLOCK] = key->enc + 1;
     const W counters = w_constant(1ull << 56, 0, 2ull << 56, 0);
-    W x = w_xor3(w_broadcast(b_load_12(iv)), counters, w_load_all(key->enc[0]));
+    W x = w_xor3(w_broadcast(b_load_12_by_blends(iv)), counters, w_load_all(key->enc[0]));
 #    define STEP(key) x = w_aesenc(x, w_load_all(key))
     SHORT_ROUNDS(key->rounds, at, STEP);
 #    undef STEP
@@ -121,7 +121,8 @@ TR_INLINE TR_TARGET B tiny_message(const struct tr_aes_key *key, const struct tr
 {
     const V poly = v_low_halves(0xc200000000000000);
     const uint8_t(*at)[TR_BLOCK] = key->enc + 1;
-    V x = v_xor3(v_broadcast(b_load_12(m->iv)), v_tiny_counters(), v_load_all(key->enc[0]));
+    V x =
+        v_xor3(v_broadcast(b_load_12_by_blends(m->iv)), v_tiny_counters(), v_load_all(key->enc[0]));
     struct tiny_hash t;
     if (decrypt)
         t = tiny_hash(m, aad, len, poly);
@@ -217,7 +218,8 @@ TR_INLINE TR_TARGET void short_rounds(struct short_state *s, const struct tr_aes
                                       const uint8_t *iv, unsigned u, int spare, int decrypt)
 {
     const uint8_t(*at)[TR_BLOCK] = key->enc + 1;
-    const V base = v_xor(v_broadcast(b_load_12(iv)), v_load_all(key->enc[0]));
+    const B nonce = decrypt || u == 1 ? b_load_12_by_blends(iv) : b_load_12(iv);
+    const V base = v_xor(v_broadcast(nonce), v_load_all(key->enc[0]));
     s->mask = b_xor(v_block_0(base), v_block_0(v_last_bytes(1)));
     UNROLL
     for (unsigned j = 0; j < u; j++)
