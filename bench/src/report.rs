@@ -100,7 +100,8 @@ fn comparison(run: &Run, cells: &[&Measured], name: &dyn Fn(&Cell) -> String) ->
 fn losses(run: &Run) -> Option<(String, Sheet)> {
     let compared = |m: &&Measured| m.figures.contains_key("core") && m.best_other().is_some();
     let cells = run.cells.iter().filter(compared).count();
-    let mut lost: Vec<&Judged> = run.missed.iter().filter(|goal| goal.of_best()).collect();
+    let loses = |goal: &&Judged| goal.of_best() && goal.value < 1.0;
+    let mut lost: Vec<&Judged> = run.missed.iter().filter(loses).collect();
     lost.sort_by(|a, b| a.value.total_cmp(&b.value));
     let mut sheet = Sheet::new(&["cells that lose", ">tenrounds to it", "best other library"]);
     for goal in &lost {
