@@ -6,7 +6,7 @@
 #include "tenrounds.h"
 
 #define TR_INLINE static inline __attribute__((always_inline))
-/* For functions that run once, and should be small instead of fast. */
+/* Optimizes a function that runs once for size instead of speed. */
 #define TR_COLD   __attribute__((__cold__))
 
 /* Defines an inline function that returns the value of an expression. */
@@ -24,7 +24,8 @@
     } while (0)
 
 /* Places a function at the start of a cache line. At other addresses, a call of few blocks takes up
- * to 7 % longer, because it is bound by instruction fetch (Zen 4). */
+ * to 7 % longer, because it is bound by instruction fetch (Zen 4), and 16 bytes of GCM up to 12 %
+ * (Emerald Rapids). */
 #define TR_AT_LINE __attribute__((aligned(64)))
 
 /* tr_cleanse(), inline, for buffers on the stack and in messages. It uses 16-byte stores, because a

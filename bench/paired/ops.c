@@ -218,6 +218,22 @@ static void next(struct state *s)
                        PAIRED_TAG)
 SEAL_OPEN(gcm)
 SEAL_OPEN(ocb)
+
+/* Writes the nonce as protocols do: a salt of 4 bytes, and a counter of 8 (RFC 4106, RFC 5288). */
+static enum tr_status gcm_salted_seal(struct state *s, uint8_t *out, const uint8_t *in, size_t len)
+{
+    const uint32_t salt = 7;
+    uint64_t n;
+    memcpy(&n, s->iv + sizeof(salt), sizeof(n));
+    n++;
+    memcpy(s->iv, &salt, sizeof(salt));
+    memcpy(s->iv + sizeof(salt), &n, sizeof(n));
+    return CALL(seal, gcm, out + len);
+}
+RUN(gcm_salted_seal)
+{
+    REPEAT(gcm_salted_seal(s, out, in, len));
+}
 #undef CALL
 #define CALL(what, name, tag)                                                                      \
     tr_##name##_##what(&s->key.name[0], s->iv, NONCE, s->aad, s->aad_len, out, in, len, tag,       \
@@ -305,23 +321,6 @@ static enum tr_status gcm_key_seal(struct state *s, uint8_t *out, const uint8_t 
 RUN(gcm_key_seal)
 {
     REPEAT(gcm_key_seal(s, out, in, len));
-}
-
-/* Writes the nonce as protocols do: a salt of 4 bytes, and a counter of 8 (RFC 4106, RFC 5288). */
-static enum tr_status gcm_salted_seal(struct state *s, uint8_t *out, const uint8_t *in, size_t len)
-{
-    const uint32_t salt = 7;
-    uint64_t n;
-    memcpy(&n, s->iv + sizeof(salt), sizeof(n));
-    n++;
-    memcpy(s->iv, &salt, sizeof(salt));
-    memcpy(s->iv + sizeof(salt), &n, sizeof(n));
-    return tr_gcm_seal(&s->key.gcm, s->iv, NONCE, s->aad, s->aad_len, out, in, len, out + len,
-                       PAIRED_TAG);
-}
-RUN(gcm_salted_seal)
-{
-    REPEAT(gcm_salted_seal(s, out, in, len));
 }
 
 RUN(cmac)

@@ -90,7 +90,8 @@ WITH_IV(·cbcDecrypt, tr_cbc_decrypt)
 
 // func(key unsafe.Pointer, sector uint64, out, in *byte, n int) int32
 //
-// One store writes the tweak, because the core's load of 16 bytes would wait for two halves.
+// One 16-byte store writes the tweak, into this function's frame, above the core's stack. Two 8-byte
+// stores in Go, and a copy of both, would be a store-forwarding stall.
 #define XTS(name, function)                \
 TEXT name(SB), 0, $FRAME-44                \
 	MOVQ key+0(FP), DI                 \

@@ -68,15 +68,15 @@ func checkUnit(out, in []byte) {
 	}
 }
 
-func tweakOf(sector uint64) (tweak [16]byte) {
-	binary.LittleEndian.PutUint64(tweak[:], sector)
-	return tweak
-}
-
 // ---- Without the core ---------------------------------------------------------------------------
 
 type portableXTS struct {
 	data, tweak cipher.Block
+}
+
+func tweakOf(sector uint64) (tweak [16]byte) {
+	binary.LittleEndian.PutUint64(tweak[:], sector)
+	return tweak
 }
 
 func (x *portableXTS) encrypt(out, in []byte, sector uint64) {

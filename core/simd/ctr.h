@@ -120,6 +120,7 @@ TR_INLINE TR_TARGET size_t ctr_full_groups(const struct tr_aes_key *key, uint8_t
 #endif
         return n - aligned_groups(&b, n);
     }
+    /* `.aligned = 0` avoids a false warning of gcc 10. */
     return n - full_groups((struct group){.shape = TR_SHAPE_CTR, .aligned = 0}, IN_FLIGHT, &b, n);
 }
 

@@ -55,6 +55,7 @@
  *   v_load_all(p)           the block at p in every lane [load]
  *   b_load(p), b_store(p, x)  a block [load] [store]
  *   b_load_12(p)            12 bytes by loads of 4 (partial_load_nonce()), 0 in the last four
+ *                           [shuffle]
  *   b_load_halves(p), b_store_halves(p, x)  a block by two accesses of 8 bytes, for data that other
  *                           code accesses in 8-byte pieces: a 16-byte load after two 8-byte stores
  *                           is a store-forwarding stall
@@ -148,6 +149,7 @@
  *                           [clmul]
  *   W, w_of(a, b), w_block_0(x), w_block_1(x), v_of_two(a, b)  a register of two blocks, its lanes,
  *                           two such registers; w_load() and others are like those of v_
+ *   w_constant(high_1, low_1, high_0, low_0)  both lanes, from constant halves
  *   v_half(x, high), v_lane_in_all(x, i)  lanes 0 and 1 or 2 and 3; lane i in every lane; high and
  *                           i are constants [shuffle]
  *   v_or_xor(x, a, b), v_nonzero_halves(x)  x | (a ^ b); a bit for each half that is not zero [alu]

@@ -30,6 +30,9 @@ TR_INLINE TR_BLOCK_TARGET B b_load_12(const uint8_t *p)
     __builtin_memcpy(&first, p, 4);
     __builtin_memcpy(&middle, p + 4, 4);
     __builtin_memcpy(&last, p + 8, 4);
+#ifdef __clang__ /* would combine two loads */
+    __asm__("" : "+r"(middle));
+#endif
     return _mm_set_epi32(0, last, middle, first);
 }
 TR_INLINE TR_BLOCK_TARGET void b_store(uint8_t *p, B x)

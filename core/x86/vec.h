@@ -20,7 +20,7 @@
 #define V_MULTIBUFFER  1
 
 /* The same two halves in each lane, the high one first. gcc 12 makes no constant of a broadcast to
- * YMM, so V_CONSTANT() does not use it. */
+ * YMM, and repeats a broadcast to ZMM in each branch, so V_CONSTANT() does not use it. */
 #define V_HALVES(high, low) v_broadcast(_mm_set_epi64x((int64_t)(high), (int64_t)(low)))
 #if VBLOCKS == 2
 #    define V_CONSTANT(high, low)                                                                  \

@@ -29,7 +29,6 @@ static NOT_INLINE enum tr_status V_NAME(forged)(uint8_t *out, size_t len)
 /* Begins a call: fires the tracing probe. */
 TR_INLINE void call_begin(const struct tr_gcm_key *key, size_t len, int decrypt)
 {
-    (void)decrypt;
     TR_PROBE_BULK(decrypt ? TR_OP_GCM_OPEN : TR_OP_GCM_SEAL, key->aes.backend->name, len);
 }
 
@@ -84,10 +83,8 @@ TR_TARGET enum tr_status V_NAME(open_any)(CALL_PARAMETERS)
             (void)__atomic_load_n(&key->hash.short_len, __ATOMIC_ACQUIRE);                         \
         } while (0)
 
-/* Without the alignment, other code before a function can make 16 bytes take 1.1 times as long
- * (Emerald Rapids). */
 #    define DEFINE_CALL(name, PROCESS, ...)                                                        \
-        TR_TARGET __attribute__((aligned(64))) enum tr_status V_NAME(name)(CALL_PARAMETERS)        \
+        TR_AT_LINE TR_TARGET enum tr_status V_NAME(name)(CALL_PARAMETERS)                          \
         {                                                                                          \
             return PROCESS(CALL_ARGUMENTS, __VA_ARGS__);                                           \
         }

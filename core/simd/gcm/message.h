@@ -29,7 +29,8 @@ TR_INLINE TR_TARGET B message(const struct tr_aes_key *key, uint8_t *out, const 
 {
     const struct partial_block iv = partial_load_nonce(m->iv);
     const uint64_t high = __builtin_bswap64(iv.low), low = __builtin_bswap64(iv.high);
-    const B nonce = b_load_12(m->iv); /* for a short message, without general registers */
+    /* Only a long message needs words. The counters of a short one stay in vector registers. */
+    const B nonce = b_load_12(m->iv);
     struct gcm_tail end = {.whole = 1, .begun = 1, .lengths = gcm_lengths(m)};
     /* Keeps the length block in a register. Otherwise gcc stores its halves and loads both at once,
      * which causes a store-forwarding stall. */

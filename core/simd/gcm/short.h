@@ -163,8 +163,8 @@ TR_INLINE TR_TARGET B power_for_lengths(const struct tr_gcm_message *m)
     return b_load(m->hash->power[TR_GHASH_POWERS - 1]);
 }
 
-/* As product_of(), for values in lanes 0 and 1. A multiplication of 512 bits takes twice the issue
- * slots (Zen 4): 2 to 4 % of a message. */
+/* As product_of(), for values in lanes 0 and 1; the other lanes are not used. A multiplication of
+ * 512 bits takes twice the issue slots (Zen 4): 2 to 4 % of a message. */
 TR_INLINE TR_TARGET struct product product_of_two(V a, V b)
 {
     return (struct product){v_clmul_two_ll(a, b), v_xor(v_clmul_two_lh(a, b), v_clmul_two_hl(a, b)),
@@ -218,6 +218,7 @@ TR_INLINE TR_TARGET void short_rounds(struct short_state *s, const struct tr_aes
                                       const uint8_t *iv, unsigned u, int spare, int decrypt)
 {
     const uint8_t(*at)[TR_BLOCK] = key->enc + 1;
+    /* Blends only where they gain (b_load_12_by_blends()). */
     const B nonce = decrypt || u == 1 ? b_load_12_by_blends(iv) : b_load_12(iv);
     const V base = v_xor(v_broadcast(nonce), v_load_all(key->enc[0]));
     s->mask = b_xor(v_block_0(base), v_block_0(v_last_bytes(1)));

@@ -212,8 +212,8 @@ static NOT_INLINE TR_TARGET B V_NAME(decrypt_groups)(GROUPS_PARAMETERS)
     return gcm_full_groups(key, out, in, len, ghash, low, high, y, is_secret, 1);
 }
 
-/* Processes the last len bytes, at most HALF_BYTES if `is_short`, else two halves. Returns the hash.
- */
+/* Processes the last len bytes of a call, with the counters in g.bulk.chain, and returns the hash.
+ * There are at most HALF_BYTES if the compile-time constant `is_short` is 1, else twice as many. */
 TR_INLINE TR_TARGET B gcm_rest(struct gcm g, size_t len, struct gcm_tail end, int decrypt,
                                int is_short)
 {
