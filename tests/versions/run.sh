@@ -44,6 +44,15 @@ run() {
 
 # program NAME: runs a program that is linked with libcrypto, with each mask of its regular test.
 program() {
+    case $version/$1 in
+    # These compare with the default provider, which later versions mended: its GMAC without a key
+    # reads NULL, it writes parameters of a wrong type, and EVP_DecryptFinal() of SIV and GCM-SIV
+    # succeeds after some messages that ours refuses.
+    3.2.1/differential* | 3.2.1/macs)
+        line ok "OpenSSL $version: $1 # SKIP the default provider of 3.2.1 has faults of its own"
+        return
+        ;;
+    esac
     file=$tests/tests/openssl/openssl-$1
     # Checks that the loader really finds this libcrypto, whatever its name.
     if [ -n "$library" ]; then

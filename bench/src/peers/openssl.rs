@@ -130,6 +130,7 @@ pub fn others() -> Vec<(String, Result<Peer>)> {
     let peer = |library: Result<_>| library.and_then(stock_in).map(Evp::peer);
     let libraries = libraries().into_iter();
     libraries
+        .filter(|(version, _)| version != OLD)
         .map(|(version, library)| (version, peer(library)))
         .collect()
 }
@@ -153,7 +154,14 @@ fn stock_in(library: &'static LibCrypto) -> Result<Evp> {
 }
 
 /// The versions that scripts/versions builds, with their sonames.
-const BUILT: [(&str, &str); 2] = [("3.5.5", "libcrypto.so.3"), ("4.0.3", "libcrypto.so.4")];
+const BUILT: [(&str, &str); 3] = [
+    ("3.5.5", "libcrypto.so.3"),
+    ("4.0.3", "libcrypto.so.4"),
+    (OLD, "libcrypto.so.3"),
+];
+
+/// RHEL 10.0 has it, and it is too old for a peer.
+const OLD: &str = "3.2.1";
 
 const PIPELINES: &str = "evp-pipelines";
 
