@@ -264,10 +264,11 @@ def messages(process):
 def measure():
     consumer.write("Bulk.java", BULK)
     consumer.run("plain", ["javac", "--release", "17", "-nowarn", "Bulk.java"], limit=100)
+    home = os.path.dirname(os.path.dirname(os.path.realpath(consumer.program["java"])))
     for mode in ("GCM", "CTR"):
         for label, length in (("64 KiB", 1 << 16), ("1 MiB", 1 << 20)):
             JavaGain(consumer, "Java", f"warm, Cipher, AES-256-{mode}, {label} messages", f"AES-256-{mode}",
-                     "openjdk-17-jre-headless", call=length).result(
+                     f"openjdk-{version(home)}-jre-headless", call=length).result(
                 Server(lambda side: serve(side, mode, length), messages))
     consumer.end()
 
