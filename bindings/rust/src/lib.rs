@@ -153,6 +153,10 @@ mod zeroized {
     impl<const KEY: usize> ZeroizeOnDrop for Aes<KEY> {}
     impl<const KEY: usize> ZeroizeOnDrop for Cmac<KEY> {}
     impl<const KEY: usize> ZeroizeOnDrop for Xts<KEY> {}
+    // What these hold besides the key is public, or Ctr cleanses it.
+    impl<C: crate::cipher::AesKey> ZeroizeOnDrop for Ctr<C> {}
+    impl<C: crate::cipher::AesKey> ZeroizeOnDrop for CbcEncryptor<C> {}
+    impl<C: crate::cipher::AesKey> ZeroizeOnDrop for CbcDecryptor<C> {}
     impl<const KEY: usize, const TAG: usize> ZeroizeOnDrop for GcmEncryptor<'_, KEY, TAG> {}
     impl<const KEY: usize, const TAG: usize> ZeroizeOnDrop for GcmDecryptor<'_, KEY, TAG> {}
     #[cfg(feature = "mac")]

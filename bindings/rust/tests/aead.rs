@@ -309,6 +309,8 @@ fn keys_are_for_all_threads() {
     check::<Siv<32>>();
     check::<GcmEncryptor<'_, 16>>();
     check::<GcmDecryptor<'_, 16>>();
+    fn shared<T: Send + Sync>() {}
+    shared::<GcmJob>();
 }
 
 /// Cuts data into pieces of random lengths, and passes them on.

@@ -305,6 +305,12 @@ fn keys_are_for_all_threads() {
     check::<Cmac<16>>();
     check::<CmacMessage<16>>();
     check::<Xts<32>>();
+    check::<Ctr<Aes<16>>>();
+    check::<Ctr<&Aes<16>>>();
+    check::<CbcEncryptor<Aes<24>>>();
+    check::<CbcEncryptor<&Aes<24>>>();
+    check::<CbcDecryptor<Aes<32>>>();
+    check::<CbcDecryptor<&Aes<32>>>();
 }
 
 /// A block cipher in every call of its traits, and under a mode of RustCrypto.
