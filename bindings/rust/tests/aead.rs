@@ -3,8 +3,10 @@
 
 mod common;
 
+use ::aead::consts::{U10, U12, U16, U4, U8};
 use ::aead::{Aead as _, AeadCore, AeadInOut, KeyInit, Payload};
-use common::{bytes, length, random, wycheproof, Vector};
+use aes::{Aes128, Aes192, Aes256};
+use common::{bytes, length, random, vectors, Vector};
 use tenrounds::{
     modes, open_many, seal_many, Aead, Ccm, Error, Gcm, GcmDecryptor, GcmEncryptor, GcmJob, GcmSiv,
     Ocb, Siv,
@@ -20,7 +22,7 @@ fn run<M: modes::Mode, const KEY: usize, const TAG: usize>(
     let key = Aead::<M, KEY, TAG>::with_key(key);
     let sealed = [&v.encrypted[..], &v.tag].concat();
 
-    let mut out = vec![0xff; v.plain.len()];
+    let mut out = vec![0xff; v.encrypted.len()];
     let opened = key.open(nonce, aad, &sealed, &mut out);
     let mut data = v.encrypted.clone();
     assert_eq!(
@@ -63,19 +65,19 @@ fn run<M: modes::Mode, const KEY: usize, const TAG: usize>(
     true
 }
 
-/// Runs a file with each length of key and tag that the mode has. Only invalid vectors have others.
-macro_rules! vectors {
-    ($name:literal, $mode:ident, $($key:literal)*, $tags:tt) => {
-        for mut v in wycheproof($name) {
-            if $name == "aes_gmac" {
+/// Runs files with each length of key and tag that the mode has. Only invalid vectors have others.
+macro_rules! files {
+    ([$($name:literal)*], $mode:ident, $($key:literal)*, $tags:tt) => {
+        for (name, mut v) in [$($name),*].iter().flat_map(|&name| named(name)) {
+            if name == "wycheproof/aes_gmac" {
                 v.aad = vec![std::mem::take(&mut v.plain)];
             }
-            let (nonce, aad) = match $name {
-                "aes_siv_cmac" => (&[][..], &v.aad[0]),
-                "aead_aes_siv_cmac" => (&v.aad[1][..], &v.aad[0]),
+            let (nonce, aad) = match name {
+                "wycheproof/aes_siv_cmac" => (&[][..], &v.aad[0]),
+                "wycheproof/aead_aes_siv_cmac" => (&v.aad[1][..], &v.aad[0]),
                 _ => (&v.iv[..], &v.aad[0]),
             };
-            let ran = [$(vectors!(@tags $mode, $key, $tags, (nonce, aad, &v))),*];
+            let ran = [$(files!(@tags $mode, $key, $tags, (nonce, aad, &v))),*];
             assert!(ran.contains(&true) || !v.valid, "{}", v.line);
         }
     };
@@ -84,14 +86,26 @@ macro_rules! vectors {
     };
 }
 
+fn named(name: &'static str) -> impl Iterator<Item = (&'static str, Vector)> {
+    vectors(name).into_iter().map(move |vector| (name, vector))
+}
+
 #[test]
-fn vectors() {
-    vectors!("aes_gcm", Gcm, 16 24 32, [4 8 12 13 14 15 16]);
-    vectors!("aes_gmac", Gcm, 16 24 32, [16]);
-    vectors!("aes_ccm", Ccm, 16 24 32, [4 6 8 10 12 14 16]);
-    vectors!("aes_gcm_siv", GcmSiv, 16 32, [16]);
-    vectors!("aes_siv_cmac", Siv, 32 48 64, [16]);
-    vectors!("aead_aes_siv_cmac", Siv, 32 48 64, [16]);
+fn published_vectors() {
+    files!(["wycheproof/aes_gcm"], Gcm, 16 24 32, [4 8 12 13 14 15 16]);
+    files!(["wycheproof/aes_gmac"], Gcm, 16 24 32, [16]);
+    files!(["wycheproof/aes_ccm"
+        "cavp/ccm/DVPT128" "cavp/ccm/DVPT192" "cavp/ccm/DVPT256"
+        "cavp/ccm/VADT128" "cavp/ccm/VADT192" "cavp/ccm/VADT256"
+        "cavp/ccm/VNT128" "cavp/ccm/VNT192" "cavp/ccm/VNT256"
+        "cavp/ccm/VPT128" "cavp/ccm/VPT192" "cavp/ccm/VPT256"
+        "cavp/ccm/VTT128" "cavp/ccm/VTT192" "cavp/ccm/VTT256"],
+        Ccm, 16 24 32, [4 6 8 10 12 14 16]);
+    files!(["rfc7253/appendix-a" "rfc7253/nonce-104" "rfc7253/nonce-112" "rfc7253/nonce-120"],
+        Ocb, 16, [16]);
+    files!(["wycheproof/aes_gcm_siv" "rfc8452/appendix-c"], GcmSiv, 16 32, [16]);
+    files!(["wycheproof/aes_siv_cmac"], Siv, 32 48 64, [16]);
+    files!(["wycheproof/aead_aes_siv_cmac"], Siv, 32 48 64, [16]);
 }
 
 /// Seals in every way with every length of key and tag; damage at every byte must show.
@@ -237,12 +251,18 @@ where
 #[test]
 fn as_another_library() {
     differ::<Gcm<16>, aes_gcm::Aes128Gcm>();
-    differ::<Gcm<24>, aes_gcm::AesGcm<aes_gcm::aes::Aes192, ::aead::consts::U12>>();
+    differ::<Gcm<24>, aes_gcm::AesGcm<Aes192, U12>>();
     differ::<Gcm<32>, aes_gcm::Aes256Gcm>();
     differ::<GcmSiv<16>, aes_gcm_siv::Aes128GcmSiv>();
     differ::<GcmSiv<32>, aes_gcm_siv::Aes256GcmSiv>();
     differ::<Siv<32>, aes_siv::Aes128SivAead>();
     differ::<Siv<64>, aes_siv::Aes256SivAead>();
+    differ::<Ccm<16>, ccm::Ccm<Aes128, U16, U12>>();
+    differ::<Ccm<24, 10>, ccm::Ccm<Aes192, U10, U12>>();
+    differ::<Ccm<32, 4>, ccm::Ccm<Aes256, U4, U12>>();
+    differ::<Ocb<16>, ocb3::Ocb3<Aes128, U12>>();
+    differ::<Ocb<24, 12>, ocb3::Ocb3<Aes192, U12, U12>>();
+    differ::<Ocb<32, 8>, ocb3::Ocb3<Aes256, U12, U8>>();
 }
 
 #[test]
@@ -250,22 +270,6 @@ fn the_traits_refuse_wrong_keys() {
     for len in (0..80).filter(|&len| len != 32) {
         assert!(Gcm::<32>::new_from_slice(&vec![0; len]).is_err());
     }
-}
-
-/// RFC 7253 appendix A, the second example.
-#[test]
-fn ocb() {
-    let key: [u8; 16] = core::array::from_fn(|i| i as u8);
-    let nonce = [
-        0xbb, 0xaa, 0x99, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 0x01,
-    ];
-    let mut data: [u8; 8] = core::array::from_fn(|i| i as u8);
-    let aad = data;
-    let tag = Ocb::<16>::with_key(&key)
-        .seal_in_place(&nonce, &aad, &mut data)
-        .unwrap();
-    assert_eq!(u64::from_be_bytes(data), 0x6820b3657b6f615a);
-    assert_eq!(u128::from_be_bytes(tag), 0x5725bda0d3b4eb3a257c9af1f8f03009);
 }
 
 /// Threads share a new key, to which long messages add powers of H.

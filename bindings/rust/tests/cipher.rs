@@ -9,7 +9,7 @@ use ::cipher::{
     BlockCipherDecrypt, BlockCipherEncrypt, BlockModeDecrypt, BlockModeEncrypt, InnerIvInit,
     KeyIvInit, StreamCipher, StreamCipherSeek,
 };
-use common::{bytes, length, random, wycheproof, Vector};
+use common::{bytes, length, random, vectors, Vector};
 use digest::{KeyInit, Mac};
 use tenrounds::{Aes, CbcDecryptor, CbcEncryptor, Cmac, CmacMessage, Ctr, Error, Xts};
 
@@ -39,7 +39,7 @@ fn cbc_with_padding() {
             assert_eq!(encrypted, v.encrypted, "{}", v.line);
         }
     }
-    for v in wycheproof("aes_cbc_pkcs5") {
+    for v in vectors("wycheproof/aes_cbc_pkcs5") {
         keyed!(v, run: 16 24 32);
     }
 }
@@ -58,7 +58,7 @@ fn xts() {
             assert_eq!(data, v.plain, "{}", v.line);
         }
     }
-    for v in wycheproof("aes_xts") {
+    for v in vectors("wycheproof/aes_xts") {
         keyed!(v, run: 32 64);
     }
 }
@@ -83,7 +83,7 @@ fn cmac() {
             assert_eq!(key.sign(&v.plain) == *tag, v.valid, "{}", v.line);
         }
     }
-    for v in wycheproof("aes_cmac") {
+    for v in vectors("wycheproof/aes_cmac") {
         keyed!(v, run: 16 24 32);
     }
 }
@@ -119,11 +119,67 @@ fn key_wrap() {
             v.line
         );
     }
-    for v in wycheproof("aes_wrap") {
+    for v in wrapped("KW", ["wycheproof/aes_wrap", "rfc3394/kw"]) {
         keyed!(v, run: 16 24 32);
     }
-    for v in wycheproof("aes_kwp") {
+    for v in wrapped("KWP", ["wycheproof/aes_kwp", "rfc5649/kwp"]) {
         keyed!(v, padded: 16 24 32);
+    }
+}
+
+/// Vectors of key wrap: those of two files, and CAVP's of unwrapping (AD) and wrapping (AE).
+fn wrapped(mode: &str, others: [&str; 2]) -> Vec<Vector> {
+    let names = ["AD_128", "AD_192", "AD_256", "AE_128", "AE_192", "AE_256"];
+    let cavp = names.map(|name| vectors(&format!("cavp/kw/{mode}_{name}")));
+    others
+        .map(vectors)
+        .into_iter()
+        .chain(cavp)
+        .flatten()
+        .collect()
+}
+
+/// Both libraries wrap random keys alike, and refuse a damaged one.
+fn wrap_differs<const KEY: usize, C>(random: &mut fastrand::Rng)
+where
+    C: KeyInit + BlockCipherEncrypt<BlockSize = U16> + BlockCipherDecrypt,
+{
+    let key = bytes(random, KEY);
+    let ours = Aes::<KEY>::with_key(key[..].try_into().unwrap());
+    let (kw, kwp) = (
+        aes_kw::AesKw::<C>::new_from_slice(&key).unwrap(),
+        aes_kw::AesKwp::<C>::new_from_slice(&key).unwrap(),
+    );
+    let len = 8 * random.usize(2..80);
+    let secret = bytes(random, len);
+    let (mut a, mut b) = (vec![0; len + 8], vec![0; len + 8]);
+    ours.wrap_key(&secret, &mut a).unwrap();
+    assert_eq!(kw.wrap_key(&secret, &mut b), Ok(&a[..]), "{len} bytes");
+    let mut back = vec![0; len];
+    assert_eq!(ours.unwrap_key(&a, &mut back), Ok(()));
+    assert_eq!(back, secret);
+    a[random.usize(..len + 8)] ^= 1 << random.u8(..8);
+    assert_eq!(ours.unwrap_key(&a, &mut back), Err(Error));
+    assert!(kw.unwrap_key(&a, &mut back).is_err());
+
+    let secret = &secret[..len - random.usize(..8)];
+    let mut b = vec![0; len + 8];
+    ours.wrap_key_padded(secret, &mut a).unwrap();
+    assert_eq!(kwp.wrap_key(secret, &mut b), Ok(&a[..]));
+    assert_eq!(ours.unwrap_key_padded(&a, &mut back), Ok(secret.len()));
+    assert_eq!(back[..secret.len()], *secret);
+    a[random.usize(..len + 8)] ^= 1 << random.u8(..8);
+    assert_eq!(ours.unwrap_key_padded(&a, &mut back), Err(Error));
+    assert!(kwp.unwrap_key(&a, &mut back).is_err());
+}
+
+#[test]
+fn key_wrap_as_another_library() {
+    let mut random = random();
+    for _ in 0..100 {
+        wrap_differs::<16, aes::Aes128>(&mut random);
+        wrap_differs::<24, aes::Aes192>(&mut random);
+        wrap_differs::<32, aes::Aes256>(&mut random);
     }
 }
 

@@ -25,7 +25,7 @@ pub fn length(random: &mut fastrand::Rng) -> usize {
     }
 }
 
-/// A line of tests/vectors/wycheproof.
+/// A line of a file in tests/vectors that `convert` there has written.
 pub struct Vector {
     pub line: String,
     pub valid: bool,
@@ -33,21 +33,23 @@ pub struct Vector {
     pub iv: Vec<u8>,
     /// Of SIV with a nonce, the associated data, then the nonce.
     pub aad: Vec<Vec<u8>>,
+    /// Empty if the vector is not valid and does not tell.
     pub plain: Vec<u8>,
     pub encrypted: Vec<u8>,
     pub tag: Vec<u8>,
 }
 
-pub fn wycheproof(name: &str) -> Vec<Vector> {
+/// The vectors of a file, such as `wycheproof/aes_gcm`.
+pub fn vectors(name: &str) -> Vec<Vector> {
     let file = format!(
-        "{}/../../tests/vectors/wycheproof/{name}.txt",
+        "{}/../../tests/vectors/{name}.txt",
         env!("CARGO_MANIFEST_DIR")
     );
     let text = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{file}: {e}"));
-    text.lines()
-        .filter(|line| !line.starts_with('#'))
-        .map(vector)
-        .collect()
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let all: Vec<_> = lines.map(vector).collect();
+    assert!(all.iter().any(|v| v.valid), "{file} has vectors");
+    all
 }
 
 fn vector(line: &str) -> Vector {
@@ -68,7 +70,8 @@ fn vector(line: &str) -> Vector {
 }
 
 fn hex(text: &str) -> Vec<u8> {
-    let pairs = text.as_bytes().chunks(2).filter(|_| text != "-");
+    let pairs = text.as_bytes().chunks(2);
+    let pairs = pairs.filter(|_| !matches!(text, "-" | "?"));
     let digits = pairs.map(|pair| std::str::from_utf8(pair).unwrap());
     digits
         .map(|pair| u8::from_str_radix(pair, 16).unwrap())
