@@ -42,8 +42,8 @@
 //! | `zeroize` | the marker `ZeroizeOnDrop` of the crate `zeroize` 1 |
 //!
 //! The variable masks features of the processor, as tenrounds(5) describes; setuid programs ignore
-//! it. Without `std` the crate needs `core` and the compiler's memory functions alone, with `rustls`
-//! also `alloc`, and assumes that an Arm processor has no AES instructions.
+//! it. Without `std` the crate needs `core` and the compiler's memory functions alone, but `alloc`
+//! with `rustls`. It then assumes that an Arm processor has no AES instructions.
 
 #![no_std]
 #![deny(missing_docs)]
