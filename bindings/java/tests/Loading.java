@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.security.Provider;
 import java.security.Security;
 import java.util.HexFormat;
+import java.util.concurrent.atomic.AtomicReference;
 import javax.crypto.Cipher;
 import javax.crypto.spec.GCMParameterSpec;
 import javax.crypto.spec.SecretKeySpec;
@@ -23,6 +24,7 @@ import org.tenrounds.TenroundsProvider;
  * <ul>
  *   <li>java Loading active JNI (or FFM): java.security names the provider, which calls C so
  *   <li>java Loading inactive TEXT: it steps aside, and its reason has this text
+ *   <li>java Loading unlinked: the JVM fails to link the foreign function; calls stay with JNI
  *   <li>java Loading loaders JAR: two class loaders have one each; one with a damaged library steps
  *       aside; all can be unloaded
  * </ul>
@@ -37,6 +39,9 @@ final class Loading {
                 break;
             case "inactive":
                 inactive(arguments[1]);
+                break;
+            case "unlinked":
+                unlinked();
                 break;
             default:
                 loaders(Path.of(arguments[1]).toUri().toURL());
@@ -72,6 +77,27 @@ final class Loading {
         Security.insertProviderAt(ours, 1);
         Cipher cipher = Cipher.getInstance("AES/GCM/NoPadding");
         Test.check(cipher.getProvider().getName().equals("SunJCE"), cipher.getProvider());
+    }
+
+    private static void unlinked() throws Exception {
+        AtomicReference<Throwable> uncaught = new AtomicReference<>();
+        Thread.setDefaultUncaughtExceptionHandler((thread, e) -> uncaught.set(e));
+        Provider first = Test.ours();
+        Test.check(hasCtr(first), "no CTR before linking");
+        // A run that hangs here has not tried to link.
+        do {
+            encrypt(first);
+        } while (uncaught.get() == null && hasCtr(Test.ours()));
+        Thread.setDefaultUncaughtExceptionHandler(null);
+        Test.check(uncaught.get() == null, uncaught.get());
+        encrypt(first);
+        Field field = Class.forName("org.tenrounds.Library").getDeclaredField("CALLS");
+        field.setAccessible(true);
+        Test.check(field.get(null).toString().equals("JNI"), field.get(null));
+    }
+
+    private static boolean hasCtr(Provider provider) {
+        return provider.getService("Cipher", "AES/CTR/NoPadding") != null;
     }
 
     private static void encrypt(Provider provider) throws Exception {

@@ -7,7 +7,7 @@ import java.nio.ByteBuffer;
 
 /**
  * The calls from JDK 22 on: through JNI at first, because to link a foreign function takes a new
- * JVM 70 ms. After a thousand calls, a thread links it.
+ * JVM 70 ms. After a thousand calls, a thread links it. If the JVM refuses, calls stay with JNI.
  */
 final class Linking extends Calls {
     private static final int FEW = 1000;
@@ -20,6 +20,8 @@ final class Linking extends Calls {
     private final Calls jni = new JniCalls();
     private int count; // inexact, if several threads call
     private boolean linked;
+    /** Whether the JVM links foreign functions, until it refuses. */
+    private volatile boolean links = mayLink();
 
     private Linking() {}
 
@@ -41,19 +43,39 @@ final class Linking extends Calls {
     }
 
     private void countCall() {
-        if (++count == FEW) {
-            Thread thread = new Thread(() -> {
-                ForeignCalls.link();
-                linked = true;
-            }, "tenrounds linking");
+        if (++count == FEW && links) {
+            Thread thread = new Thread(this::link, "tenrounds linking");
             thread.setDaemon(true);
             thread.start();
         }
     }
 
+    private void link() {
+        try {
+            ForeignCalls.link();
+            linked = true;
+        } catch (LinkageError e) { // also what an initializer throws
+            links = false;
+        }
+    }
+
+    /**
+     * Whether this module may link. In JDK 22 and 23, the option --enable-native-access forbids it
+     * to modules that the option does not name, but lets them load a library. This method calls
+     * another one that needs the same permission, because linking takes too long.
+     */
+    private static boolean mayLink() {
+        try {
+            MemorySegment.NULL.reinterpret(0);
+            return true;
+        } catch (IllegalCallerException e) {
+            return false;
+        }
+    }
+
     @Override
     boolean isFast() {
-        return true;
+        return links;
     }
 
     // A program can close an arena, also from another thread. No public method tells its scope
