@@ -1,7 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
+import com.sun.net.httpserver.HttpsConfigurator;
+import com.sun.net.httpserver.HttpsServer;
 import java.io.DataInputStream;
 import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyStore;
@@ -12,13 +22,15 @@ import java.util.Random;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLServerSocket;
+import javax.net.ssl.SSLSession;
 import javax.net.ssl.SSLSocket;
 import javax.net.ssl.TrustManagerFactory;
 
 /**
- * TLS of the JDK with the provider: java Tls STORE. The PKCS#12 store has a key, its certificate and
- * the password "password".
+ * TLS of the JDK with the provider, by sockets and by HTTPS: java Tls STORE. The PKCS#12 store has
+ * a key, its certificate and the password "password".
  */
 final class Tls {
     private static final String[][] SUITES = {
@@ -41,11 +53,25 @@ final class Tls {
             if (!gcm && Test.ours().getService("Cipher", "AES/CBC/NoPadding") == null) {
                 continue; // with JNI alone, the provider has no more than GCM
             }
-            int before = CIPHERS.get();
-            exchange(tls, suite[0], suite[1]);
-            Test.check(CIPHERS.get() >= before + 4, suite[1] + " does not use our ciphers");
-            System.out.println("ok: " + suite[0] + " " + suite[1]);
+            counted("sockets", Tls::exchange, tls, suite);
+            counted("HTTPS", Tls::request, tls, suite);
         }
+    }
+
+    private interface Way {
+        void send(SSLContext tls, String version, String suite, byte[] data) throws Exception;
+    }
+
+    /** Both sides read and write with our ciphers. */
+    private static void counted(String name, Way way, SSLContext tls, String[] suite)
+            throws Exception {
+        String what = name + " with " + suite[0] + " " + suite[1];
+        byte[] data = new byte[300_000];
+        new Random(1).nextBytes(data);
+        int before = CIPHERS.get();
+        way.send(tls, suite[0], suite[1], data);
+        Test.check(CIPHERS.get() >= before + 4, what + " do not use our ciphers");
+        System.out.println("ok: " + what);
     }
 
     /** Has our ciphers, and counts them. */
@@ -83,10 +109,39 @@ final class Tls {
         return tls;
     }
 
+    /** The JDK's web server returns what the JDK's web client sends. */
+    private static void request(SSLContext tls, String version, String suite, byte[] data)
+            throws Exception {
+        InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+        HttpsServer server = HttpsServer.create(any, 0);
+        server.setHttpsConfigurator(new HttpsConfigurator(tls));
+        server.createContext("/", exchange -> {
+            byte[] got = exchange.getRequestBody().readAllBytes();
+            exchange.sendResponseHeaders(200, got.length);
+            try (OutputStream out = exchange.getResponseBody()) {
+                out.write(got);
+            }
+        });
+        server.start();
+        try {
+            HttpClient client = HttpClient.newBuilder().sslContext(tls).sslParameters(
+                    new SSLParameters(new String[] {suite}, new String[] {version})).build();
+            URI uri = URI.create("https://localhost:" + server.getAddress().getPort());
+            HttpResponse<byte[]> response = client.send(
+                    HttpRequest.newBuilder(uri).POST(BodyPublishers.ofByteArray(data)).build(),
+                    BodyHandlers.ofByteArray());
+            Test.checkEqual(response.body(), data, suite);
+            SSLSession session = response.sslSession().orElseThrow();
+            Test.check(session.getProtocol().equals(version), session.getProtocol());
+            Test.check(session.getCipherSuite().equals(suite), session.getCipherSuite());
+        } finally {
+            server.stop(0);
+        }
+    }
+
     /** The server returns what the client sends. */
-    private static void exchange(SSLContext tls, String version, String suite) throws Exception {
-        byte[] data = new byte[300_000];
-        new Random(1).nextBytes(data);
+    private static void exchange(SSLContext tls, String version, String suite, byte[] data)
+            throws Exception {
         try (SSLServerSocket server =
                 (SSLServerSocket) tls.getServerSocketFactory().createServerSocket(0)) {
             Thread echo = new Thread(() -> {
