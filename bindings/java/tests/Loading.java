@@ -77,6 +77,7 @@ final class Loading {
         Security.insertProviderAt(ours, 1);
         Cipher cipher = Cipher.getInstance("AES/GCM/NoPadding");
         Test.check(cipher.getProvider().getName().equals("SunJCE"), cipher.getProvider());
+        encrypt(cipher.getProvider());
     }
 
     private static void unlinked() throws Exception {
