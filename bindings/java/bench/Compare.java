@@ -17,7 +17,8 @@ import javax.crypto.spec.SecretKeySpec;
 import org.tenrounds.TenroundsProvider;
 
 /**
- * Compares the provider with another one, by the thread's processor time:
+ * Compares the provider with another one, by the thread's processor time. Against SunJCE, the
+ * command 'scripts/java bench BUILD' runs both forms.
  *
  * <ul>
  *   <li>java Compare [CLASS]: in a warm JVM, medians of the ratios of alternated windows; against
