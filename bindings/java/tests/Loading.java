@@ -25,8 +25,8 @@ import org.tenrounds.TenroundsProvider;
  *   <li>java Loading active JNI (or FFM): java.security names the provider, which calls C so
  *   <li>java Loading inactive TEXT: it steps aside, and its reason has this text
  *   <li>java Loading unlinked: the JVM fails to link the foreign function; calls stay with JNI
- *   <li>java Loading loaders JAR: two class loaders have one each; one with a damaged library steps
- *       aside; all can be unloaded
+ *   <li>java Loading loaders JAR JNI (or FFM): two class loaders have one each, which calls C so;
+ *       one with a damaged library steps aside; all can be unloaded
  * </ul>
  */
 final class Loading {
@@ -44,7 +44,7 @@ final class Loading {
                 unlinked();
                 break;
             default:
-                loaders(Path.of(arguments[1]).toUri().toURL());
+                loaders(Path.of(arguments[1]).toUri().toURL(), arguments[2]);
         }
         System.out.println("ok: " + String.join(" ", arguments));
     }
@@ -58,14 +58,26 @@ final class Loading {
                 == calls.equals("FFM"), "CBC");
         // What we lack comes from SunJCE.
         Test.check(!Cipher.getInstance("AES/CTS/NoPadding").getProvider().equals(first), "CTS");
-        Field field = Class.forName("org.tenrounds.Library").getDeclaredField("CALLS");
         // Not in a module, which opens nothing to tests.
-        if (field.trySetAccessible()) {
-            // A run that hangs here has not changed to these calls.
-            do {
-                encrypt(first);
-            } while (!field.get(null).toString().equals(calls));
+        if (!first.getClass().getModule().isNamed()) {
+            encryptUntil(calls, first, callsOf(first.getClass().getClassLoader()));
         }
+    }
+
+    /** Returns the calls of the provider that this class loader has loaded. */
+    private static Object callsOf(ClassLoader loader) throws ReflectiveOperationException {
+        Field field = Class.forName("org.tenrounds.Library", true, loader)
+                .getDeclaredField("CALLS");
+        field.setAccessible(true);
+        return field.get(null);
+    }
+
+    /** A run that hangs here has not changed to these calls. */
+    private static void encryptUntil(String wanted, Provider provider, Object calls)
+            throws Exception {
+        do {
+            encrypt(provider);
+        } while (!calls.toString().equals(wanted));
     }
 
     private static void inactive(String text) throws Exception {
@@ -92,9 +104,8 @@ final class Loading {
         Thread.setDefaultUncaughtExceptionHandler(null);
         Test.check(uncaught.get() == null, uncaught.get());
         encrypt(first);
-        Field field = Class.forName("org.tenrounds.Library").getDeclaredField("CALLS");
-        field.setAccessible(true);
-        Test.check(field.get(null).toString().equals("JNI"), field.get(null));
+        Object calls = callsOf(first.getClass().getClassLoader());
+        Test.check(calls.toString().equals("JNI"), calls);
     }
 
     private static boolean hasCtr(Provider provider) {
@@ -140,8 +151,9 @@ final class Loading {
         }
     }
 
-    private static void loaders(URL jar) throws Exception {
-        WeakReference<?>[] loaders = {use(jar, false), use(jar, false), use(jar, true)};
+    private static void loaders(URL jar, String calls) throws Exception {
+        WeakReference<?>[] loaders =
+                {use(jar, false, calls), use(jar, false, calls), use(jar, true, calls)};
         for (WeakReference<?> loader : loaders) {
             while (loader.get() != null) { // a run that hangs here has found a leak
                 System.gc();
@@ -150,7 +162,8 @@ final class Loading {
         }
     }
 
-    private static WeakReference<Loader> use(URL jar, boolean damages) throws Exception {
+    private static WeakReference<Loader> use(URL jar, boolean damages, String calls)
+            throws Exception {
         try (Loader loader = new Loader(jar, damages)) {
             Provider provider = loader.provider();
             Test.check(provider.getClass() != TenroundsProvider.class, "another class");
@@ -158,6 +171,7 @@ final class Loading {
                 Test.check(provider.getInfo().contains("CRC-32"), provider.getInfo());
                 Test.check(provider.getServices().isEmpty(), provider.getServices());
             } else {
+                encryptUntil(calls, provider, callsOf(loader));
                 encrypt(provider);
             }
             return new WeakReference<>(loader);

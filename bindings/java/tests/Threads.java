@@ -2,6 +2,7 @@
 
 import java.nio.ByteBuffer;
 import java.security.Provider;
+import java.security.spec.AlgorithmParameterSpec;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -9,17 +10,25 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import javax.crypto.Cipher;
 import javax.crypto.spec.GCMParameterSpec;
+import javax.crypto.spec.IvParameterSpec;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
  * Threads that encrypt with us and decrypt with SunJCE, and the reverse, while the collector moves
- * their arrays: java Threads THREADS MESSAGES [SECONDS [SEED]]. With SECONDS, the same again until
- * they are over. Run it with a small heap.
+ * their arrays: java Threads THREADS MESSAGES [SECONDS [SEED]]. Each thread uses one mode. With
+ * SECONDS, the same again until they are over. Run it with a small heap.
  */
 final class Threads {
     private static final Provider OURS = Test.ours();
+    /** Those that the provider has: no more than GCM with JNI alone. */
+    private static final List<String> CIPHERS =
+            Stream.of("AES/GCM/NoPadding", "AES/CTR/NoPadding", "AES/CBC/PKCS5Padding")
+                    .filter(name -> OURS.getService("Cipher", name) != null)
+                    .collect(Collectors.toList());
 
     private Threads() {}
 
@@ -35,7 +44,7 @@ final class Threads {
             round(threads, messages, seed + (long) rounds++ * threads);
         } while (System.nanoTime() - begin < seconds * 1_000_000_000);
         System.out.println("ok: " + threads + " threads, " + rounds + " times " + messages
-                + " messages each");
+                + " messages each, of " + CIPHERS);
     }
 
     private static void round(int threads, int messages, long seed) throws Exception {
@@ -43,7 +52,8 @@ final class Threads {
         List<Future<?>> results = new ArrayList<>();
         for (int i = 0; i < threads; i++) {
             Random random = new Random(seed + i);
-            results.add(pool.submit((Callable<Void>) () -> messages(random, messages)));
+            String name = CIPHERS.get(i % CIPHERS.size());
+            results.add(pool.submit((Callable<Void>) () -> messages(name, random, messages)));
         }
         results.add(pool.submit((Callable<Void>) () -> misuse(messages)));
         for (Future<?> result : results) {
@@ -52,22 +62,23 @@ final class Threads {
         pool.shutdown();
     }
 
-    private static Void messages(Random random, int count) throws Exception {
-        Cipher kept = Cipher.getInstance("AES/GCM/NoPadding", OURS);
+    private static Void messages(String name, Random random, int count) throws Exception {
+        Cipher kept = Cipher.getInstance(name, OURS);
         List<byte[]> garbage = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             byte[] text = bytes(random, random.nextInt(random.nextInt(20) == 0 ? 200_000 : 2000));
             byte[] raw = bytes(random, random.nextBoolean() ? 16 : 32);
             SecretKeySpec key = new SecretKeySpec(raw, "AES");
-            GCMParameterSpec iv = new GCMParameterSpec(128, bytes(random, 12));
+            AlgorithmParameterSpec iv = name.contains("GCM")
+                    ? new GCMParameterSpec(128, bytes(random, 12))
+                    : new IvParameterSpec(bytes(random, 16));
             // Most ciphers are dropped without an end, and some are made for each message.
-            Cipher ours = random.nextBoolean() ? kept
-                    : Cipher.getInstance("AES/GCM/NoPadding", OURS);
-            Cipher sun = Cipher.getInstance("AES/GCM/NoPadding", "SunJCE");
+            Cipher ours = random.nextBoolean() ? kept : Cipher.getInstance(name, OURS);
+            Cipher sun = Cipher.getInstance(name, "SunJCE");
             boolean seals = random.nextBoolean();
             byte[] sealed = run(random, seals ? ours : sun, Cipher.ENCRYPT_MODE, key, iv, text);
             byte[] opened = run(random, seals ? sun : ours, Cipher.DECRYPT_MODE, key, iv, sealed);
-            Test.checkEqual(opened, text, "message " + i);
+            Test.checkEqual(opened, text, name + ", message " + i);
             garbage.add(sealed);
             if (garbage.size() > 20) {
                 garbage.subList(0, 15).clear();
@@ -77,9 +88,11 @@ final class Threads {
     }
 
     private static byte[] run(Random random, Cipher cipher, int opmode, SecretKeySpec key,
-            GCMParameterSpec iv, byte[] in) throws Exception {
+            AlgorithmParameterSpec iv, byte[] in) throws Exception {
         cipher.init(opmode, key, iv);
-        cipher.updateAAD(new byte[5]);
+        if (iv instanceof GCMParameterSpec) {
+            cipher.updateAAD(new byte[5]);
+        }
         if (random.nextBoolean()) {
             return cipher.doFinal(in);
         }
