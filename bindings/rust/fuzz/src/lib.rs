@@ -4,9 +4,15 @@
 //! coverage, and links the function below with libFuzzer. A panic aborts the process, so that
 //! libFuzzer keeps the input.
 
+use ::aead::array::AssocArraySize;
+use ::aead::inout::InOutBuf;
+use ::aead::{AeadInOut, Nonce, Tag};
 use cipher::{StreamCipher, StreamCipherSeek};
 use digest::{KeyInit, Mac};
-use tenrounds::{modes, Aead, Aes, CbcDecryptor, CbcEncryptor, Cmac, CmacMessage, Ctr, Error, Xts};
+use tenrounds::{
+    modes, open_many, seal_many, Aead, Aes, CbcDecryptor, CbcEncryptor, Cmac, CmacMessage, Ctr,
+    Error, Gcm, GcmDecryptor, GcmEncryptor, GcmJob, Xts,
+};
 
 /// # Safety
 ///
@@ -44,7 +50,7 @@ impl<'d> Input<'d> {
 }
 
 fn calls(mut input: Input) {
-    match input.byte() % 9 {
+    match input.byte() % 11 {
         0 => aead::<modes::Gcm, 16, 16>(input),
         1 => aead::<modes::Gcm, 32, 12>(input),
         2 => aead::<modes::GcmSiv, 32, 16>(input),
@@ -53,11 +59,17 @@ fn calls(mut input: Input) {
         5 => aead::<modes::Siv, 64, 16>(input),
         6 => streams(input),
         7 => cmac(input),
+        8 => pieces(input),
+        9 => many(input),
         _ => wrap_and_sectors(input),
     }
 }
 
-fn aead<M: modes::Mode, const KEY: usize, const TAG: usize>(mut input: Input) {
+fn aead<M: modes::Mode, const KEY: usize, const TAG: usize>(mut input: Input)
+where
+    M::Nonce: AssocArraySize,
+    [u8; TAG]: AssocArraySize,
+{
     let key = Aead::<M, KEY, TAG>::with_key(&input.array());
     let (nonce, aad) = (input.bytes(20), input.bytes(100));
     let (bit, plain) = (input.byte(), input.0);
@@ -73,6 +85,9 @@ fn aead<M: modes::Mode, const KEY: usize, const TAG: usize>(mut input: Input) {
     let mut opened = vec![0xff; plain.len()];
     key.open(nonce, aad, &sealed, &mut opened).unwrap();
     assert_eq!(opened, plain);
+    if let Ok(nonce) = Nonce::<Aead<M, KEY, TAG>>::try_from(nonce) {
+        traits(&key, (&nonce, aad, plain), &sealed, bit);
+    }
     tag[bit / 8 % TAG] ^= 1 << (bit % 8);
     assert_eq!(key.open_in_place(nonce, aad, &mut data, &tag), Err(Error));
     assert!(data.iter().all(|byte| *byte == 0), "a forgery leaves zeros");
@@ -81,24 +96,141 @@ fn aead<M: modes::Mode, const KEY: usize, const TAG: usize>(mut input: Input) {
         .is_err());
 }
 
+/// The traits of the crate `aead`, from one buffer into another.
+fn traits<A: AeadInOut>(
+    key: &A,
+    (nonce, aad, plain): (&Nonce<A>, &[u8], &[u8]),
+    sealed: &[u8],
+    bit: usize,
+) {
+    let (data, tag) = sealed.split_at(plain.len());
+    let mut out = vec![0xff; plain.len()];
+    let buffer = InOutBuf::new(plain, &mut out).expect("equal lengths");
+    let mut sealed = key.encrypt_inout_detached(nonce, aad, buffer).unwrap();
+    assert_eq!((&out[..], &sealed[..]), (data, tag));
+    let mut open = |tag: &Tag<A>| {
+        let buffer = InOutBuf::new(data, &mut out).expect("equal lengths");
+        let opened = key.decrypt_inout_detached(nonce, aad, buffer, tag);
+        opened.map(|()| out.clone())
+    };
+    assert_eq!(open(&sealed).as_deref(), Ok(plain));
+    sealed[bit / 8 % tag.len()] ^= 1 << (bit % 8);
+    assert!(open(&sealed).is_err());
+    assert!(out.iter().all(|byte| *byte == 0), "a forgery leaves zeros");
+}
+
+/// Passes data on in pieces of so many units of bytes each, over and over.
+fn cut(steps: [u8; 4], unit: usize, data: &mut [u8], mut each: impl FnMut(&mut [u8])) {
+    let (mut rest, mut steps) = (data, steps.iter().cycle());
+    while !rest.is_empty() {
+        let step = usize::from(*steps.next().expect("a cycle")).max(1) * unit;
+        let (piece, behind) = rest.split_at_mut(step.min(rest.len()));
+        each(piece);
+        rest = behind;
+    }
+}
+
+/// A GCM message in pieces as in one call.
+fn pieces(mut input: Input) {
+    let key = Gcm::<32>::with_key(&input.array());
+    let (nonce, aad, steps, bit) = (
+        input.bytes(20),
+        input.bytes(100),
+        input.array(),
+        input.byte(),
+    );
+    let plain = input.0;
+    let mut parts = plain.to_vec();
+    let Ok(mut message) = GcmEncryptor::start(&key, nonce, aad) else {
+        assert_eq!(key.seal_in_place(nonce, aad, &mut parts), Err(Error));
+        return;
+    };
+    cut(steps, 1, &mut parts, |piece| {
+        message.encrypt(piece).unwrap()
+    });
+    let mut tag = message.finish();
+    let mut whole = plain.to_vec();
+    assert_eq!(key.seal_in_place(nonce, aad, &mut whole), Ok(tag));
+    assert_eq!(parts, whole);
+    let forge = bit % 2;
+    tag[bit / 16] ^= (forge << (bit / 2 % 8)) as u8;
+    let mut message = GcmDecryptor::start(&key, nonce, aad).unwrap();
+    cut(steps, 1, &mut parts, |piece| {
+        message.decrypt_unverified(piece).unwrap()
+    });
+    assert_eq!(parts, plain);
+    assert_eq!(message.verify(&tag).is_err(), forge == 1);
+}
+
+/// A message of `many`.
+struct Message<'d> {
+    key: usize,
+    nonce: [u8; 12],
+    aad: &'d [u8],
+    data: Vec<u8>,
+    tag: [u8; 16],
+    forged: bool,
+}
+
+/// GCM messages in one call as one by one: under two keys, in runs of one length and mixed.
+fn many(mut input: Input) {
+    let keys: [Gcm<16>; 2] = std::array::from_fn(|_| Gcm::with_key(&input.array()));
+    let (mut len, mut aad) = (input.byte(), input.bytes(40));
+    let messages = (0..input.byte() % 70).map(|i| {
+        let choice = input.byte();
+        if choice & 2 != 0 {
+            (len, aad) = (4 * input.byte(), input.bytes(40));
+        }
+        Message {
+            key: choice & 1,
+            nonce: input.array(),
+            aad,
+            data: vec![i as u8; len],
+            tag: [0; 16],
+            forged: choice & 4 != 0,
+        }
+    });
+    let mut messages: Vec<_> = messages.collect();
+    let sealed: Vec<_> = messages
+        .iter()
+        .map(|m| {
+            let mut data = m.data.clone();
+            let tag = keys[m.key].seal_in_place(&m.nonce, m.aad, &mut data);
+            (data, tag.unwrap())
+        })
+        .collect();
+    let run = |messages: &mut Vec<Message>, call: fn(&mut [GcmJob]) -> tenrounds::Result<()>| {
+        let jobs = messages
+            .iter_mut()
+            .map(|m| keys[m.key].job(&m.nonce, m.aad, &mut m.data, &mut m.tag));
+        let mut jobs: Vec<_> = jobs.collect();
+        let all = call(&mut jobs);
+        (all, jobs.iter().map(GcmJob::result).collect::<Vec<_>>())
+    };
+    let (all, each) = run(&mut messages, seal_many);
+    assert!(all.is_ok() && each.iter().all(|result| result.is_ok()));
+    for (i, (m, (data, tag))) in messages.iter_mut().zip(&sealed).enumerate() {
+        assert_eq!((&m.data, &m.tag), (data, tag));
+        m.tag[i % 16] ^= u8::from(m.forged);
+    }
+    let (all, each) = run(&mut messages, open_many);
+    assert_eq!(all.is_err(), messages.iter().any(|m| m.forged));
+    for (i, m) in messages.iter().enumerate() {
+        assert_eq!(each[i].is_err(), m.forged);
+        let plain = if m.forged { 0 } else { i as u8 };
+        assert!(m.data.iter().all(|byte| *byte == plain));
+    }
+}
+
 /// CTR and CBC in pieces, with clones between them, as in one.
 fn streams(mut input: Input) {
     let (key, iv) = (Aes::<24>::with_key(&input.array()), input.array());
     let steps: [u8; 4] = input.array();
     let plain = input.0;
-    let pieces = |unit: usize, data: &mut [u8], each: &mut dyn FnMut(&mut [u8])| {
-        let (mut rest, mut steps) = (data, steps.iter().cycle());
-        while !rest.is_empty() {
-            let step = usize::from(*steps.next().expect("a cycle")).max(1) * unit;
-            let (piece, behind) = rest.split_at_mut(step.min(rest.len()));
-            each(piece);
-            rest = behind;
-        }
-    };
     let mut whole = plain.to_vec();
     Ctr::start(&key, &iv).apply(&mut whole);
     let (mut parts, mut message) = (plain.to_vec(), Ctr::start(key.clone(), &iv));
-    pieces(1, &mut parts, &mut |piece| {
+    cut(steps, 1, &mut parts, |piece| {
         message = message.clone();
         message.apply_keystream(piece);
     });
@@ -115,7 +247,9 @@ fn streams(mut input: Input) {
         return;
     }
     let (mut parts, mut message) = (plain.to_vec(), CbcEncryptor::start(&key, &iv));
-    pieces(16, &mut parts, &mut |piece| message.encrypt(piece).unwrap());
+    cut(steps, 16, &mut parts, |piece| {
+        message.encrypt(piece).unwrap()
+    });
     assert_eq!(parts, whole);
     CbcDecryptor::start(key, &iv).decrypt(&mut whole).unwrap();
     assert_eq!(whole, plain);
