@@ -2,15 +2,16 @@
 //! How many times as fast the crate is as others: `cargo run --release --package compare`. Prints
 //! the table of README.md, into which `scripts/tables --measure rust` puts it.
 //!
-//! Both sides of a comparison run in alternated windows of a millisecond or eight calls, whichever
-//! is longer. A cell is the median of the ratios of 41 rounds.
+//! The results are compared first. Both sides of a comparison run in alternated windows of a
+//! millisecond or eight calls, whichever is longer. A cell is the median of the ratios of 41
+//! rounds.
 
 #[path = "../../tests/common/tls.rs"]
 mod tls;
 
 use aead::{AeadInOut, KeyInit};
 use cipher::{BlockModeDecrypt, InnerIvInit, KeyIvInit, StreamCipher};
-use rustls::crypto::aws_lc_rs;
+use rustls::crypto::{aws_lc_rs, CryptoProvider};
 use rustls::CipherSuite;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -31,10 +32,10 @@ fn cpu_time() -> f64 {
 }
 
 /// The CPU time of one call, of as many as fill a window.
-fn window(call: &mut dyn FnMut()) -> f64 {
+fn window(call: &mut impl FnMut(&mut [u8]), out: &mut [u8]) -> f64 {
     let (begin, end, mut calls) = (cpu_time(), Instant::now() + WINDOW, 0);
     loop {
-        (0..8).for_each(|_| call());
+        (0..8).for_each(|_| call(black_box(&mut *out)));
         calls += 8;
         if Instant::now() > end {
             return (cpu_time() - begin) / f64::from(calls);
@@ -56,23 +57,28 @@ fn version(name: &str) -> String {
 struct Table(Vec<(String, [Option<f64>; SIZES.len()])>);
 
 impl Table {
-    /// Measures a cell of the row `what` against `with`.
+    /// Measures a cell of the row `what` against `with`. Both work in buffers that begin as `out`,
+    /// and must be equal after a call.
     fn compare(
         &mut self,
-        what: &str,
-        with: &str,
+        (what, with): (&str, &str),
         size: usize,
-        mut ours: impl FnMut(),
-        mut theirs: impl FnMut(),
+        out: Vec<u8>,
+        mut ours: impl FnMut(&mut [u8]),
+        mut theirs: impl FnMut(&mut [u8]),
     ) {
+        let (mut here, mut there) = (out.clone(), out);
+        ours(&mut here);
+        theirs(&mut there);
+        assert!(here == there, "{what} of {size} B is not that of {with}");
         let (mut times, mut ratios) = (vec![], vec![]);
         for round in 0..42 {
             let (a, b) = if round % 2 == 0 {
-                let a = window(&mut ours);
-                (a, window(&mut theirs))
+                let a = window(&mut ours, &mut here);
+                (a, window(&mut theirs, &mut there))
             } else {
-                let b = window(&mut theirs);
-                (window(&mut ours), b)
+                let b = window(&mut theirs, &mut there);
+                (window(&mut ours, &mut here), b)
             };
             // The first round warms up.
             if round > 0 {
@@ -109,136 +115,155 @@ impl Table {
     }
 }
 
+/// The tag goes behind the data. What opens gets both again for each call, because it works in
+/// place.
 fn gcm(table: &mut Table, size: usize) {
     let (nonce, aad) = ([9; 12], b"thirteen byte");
-    let ours = tenrounds::Aes128Gcm::with_key(&KEY);
-    let mut a = vec![5; size];
-    let mut b = a.clone();
-    let mut sealed = a.clone();
-    let tag = ours.seal_in_place(&nonce, aad, &mut sealed).unwrap();
-    let whole = [&sealed[..], &tag].concat();
+    let key = tenrounds::Aes128Gcm::with_key(&KEY);
+    let room = vec![5; size + 16];
+    let mut seal = |out: &mut [u8]| {
+        let (data, tag) = out.split_at_mut(size);
+        tag.copy_from_slice(&key.seal_in_place(&nonce, aad, data).unwrap());
+    };
+    let mut sealed = room.clone();
+    seal(&mut sealed);
 
     let theirs = aes_gcm::Aes128Gcm::new(&KEY.into());
-    let mut seal = || {
-        let _ = black_box(ours.seal_in_place(&nonce, aad, &mut a));
-    };
-    table.compare("GCM, seal", &version("aes-gcm"), size, &mut seal, || {
-        black_box(theirs.encrypt_inout_detached(&nonce.into(), aad, (&mut b[..]).into())).unwrap();
+    let name = version("aes-gcm");
+    table.compare(("GCM, seal", &name), size, room.clone(), &mut seal, |out| {
+        let (data, tag) = out.split_at_mut(size);
+        let new = theirs.encrypt_inout_detached(&nonce.into(), aad, data.into());
+        tag.copy_from_slice(&new.unwrap());
     });
     {
         use ring::aead::*;
         let theirs = LessSafeKey::new(UnboundKey::new(&AES_128_GCM, &KEY).unwrap());
-        table.compare("GCM, seal", &version("ring"), size, &mut seal, || {
+        let name = version("ring");
+        table.compare(("GCM, seal", &name), size, room.clone(), &mut seal, |out| {
+            let (data, tag) = out.split_at_mut(size);
             let nonce = Nonce::assume_unique_for_key(nonce);
-            let tag = theirs.seal_in_place_separate_tag(nonce, Aad::from(aad), &mut b);
-            let _ = black_box(tag.unwrap());
+            let new = theirs.seal_in_place_separate_tag(nonce, Aad::from(aad), data);
+            tag.copy_from_slice(new.unwrap().as_ref());
         });
     }
     use ::aws_lc_rs::aead::*;
     let theirs = LessSafeKey::new(UnboundKey::new(&AES_128_GCM, &KEY).unwrap());
-    table.compare("GCM, seal", &version("aws-lc-rs"), size, &mut seal, || {
+    let name = version("aws-lc-rs");
+    table.compare(("GCM, seal", &name), size, room.clone(), &mut seal, |out| {
+        let (data, tag) = out.split_at_mut(size);
         let nonce = Nonce::assume_unique_for_key(nonce);
-        let tag = theirs.seal_in_place_separate_tag(nonce, Aad::from(aad), &mut b);
-        let _ = black_box(tag.unwrap());
+        let new = theirs.seal_in_place_separate_tag(nonce, Aad::from(aad), data);
+        tag.copy_from_slice(new.unwrap().as_ref());
     });
-    // Opening in place needs the ciphertext again each time, so both copy it.
-    let mut c = whole.clone();
-    let open = || {
-        a.copy_from_slice(&sealed);
-        black_box(ours.open_in_place(&nonce, aad, &mut a, &tag)).unwrap();
+    let open = |out: &mut [u8]| {
+        out.copy_from_slice(&sealed);
+        let (data, tag) = out.split_last_chunk_mut::<16>().unwrap();
+        key.open_in_place(&nonce, aad, data, tag).unwrap();
     };
-    table.compare(
-        "GCM, open and copy",
-        &version("aws-lc-rs"),
-        size,
-        open,
-        || {
-            c.copy_from_slice(&whole);
-            let nonce = Nonce::assume_unique_for_key(nonce);
-            black_box(theirs.open_in_place(nonce, Aad::from(aad), &mut c)).unwrap();
-        },
-    );
+    let row = ("GCM, open and copy", &name[..]);
+    table.compare(row, size, room, open, |out| {
+        out.copy_from_slice(&sealed);
+        let nonce = Nonce::assume_unique_for_key(nonce);
+        theirs.open_in_place(nonce, Aad::from(aad), out).unwrap();
+    });
 }
 
-/// 64 messages in one call, and one by one.
+/// 64 messages in one call, and one by one. The tags are behind all data.
 fn many(table: &mut Table, size: usize) {
-    let (key, nonce, aad) = (
-        tenrounds::Aes128Gcm::with_key(&KEY),
-        [9; 12],
-        b"thirteen byte",
-    );
-    let (mut data, mut tags) = (vec![5; 64 * size], [[0; 16]; 64]);
-    let mut again = data.clone();
-    let all = || {
-        let messages = data.chunks_mut(size).zip(&mut tags);
+    let (nonce, aad) = ([9; 12], b"thirteen byte");
+    let key = tenrounds::Aes128Gcm::with_key(&KEY);
+    let row = ("GCM, 64 messages in a call", "one by one");
+    let all = |out: &mut [u8]| {
+        let (data, tags) = out.split_at_mut(64 * size);
+        let messages = data.chunks_mut(size).zip(tags.as_chunks_mut().0);
         let jobs = messages.map(|(data, tag)| key.job(&nonce, aad, data, tag));
         tenrounds::seal_many(&mut jobs.collect::<Vec<_>>()).unwrap();
     };
-    table.compare(
-        "GCM, 64 messages in a call",
-        "one by one",
-        size,
-        all,
-        || {
-            for data in again.chunks_mut(size) {
-                let _ = black_box(key.seal_in_place(&nonce, aad, data));
-            }
-        },
-    );
+    table.compare(row, size, vec![5; 64 * (size + 16)], all, |out| {
+        let (data, tags) = out.split_at_mut(64 * size);
+        for (data, tag) in data.chunks_mut(size).zip(tags.chunks_mut(16)) {
+            tag.copy_from_slice(&key.seal_in_place(&nonce, aad, data).unwrap());
+        }
+    });
 }
 
 fn ciphers(table: &mut Table, size: usize) {
     let ours = tenrounds::Aes128::with_key(&KEY);
     let theirs = aes::Aes128::new(&KEY.into());
-    let (mut a, mut b) = (vec![5; size], vec![5; size]);
     let mut here = tenrounds::Ctr::start(&ours, &[9; 16]);
     let mut there = ctr::Ctr128BE::<aes::Aes128>::new(&KEY.into(), &[9; 16].into());
     table.compare(
-        "CTR",
-        &version("ctr"),
+        ("CTR", &version("ctr")),
         size,
-        || here.apply_keystream(&mut a),
-        || there.apply_keystream(&mut b),
+        vec![5; size],
+        |out| here.apply_keystream(out),
+        |out| there.apply_keystream(out),
     );
 
-    let mut a = vec![aes::Block::default(); size / 16];
-    let mut b = a.clone();
     let mut here = tenrounds::CbcDecryptor::start(&ours, &[9; 16]);
     let mut there = cbc::Decryptor::<&aes::Aes128>::inner_iv_init(&theirs, &[9; 16].into());
     table.compare(
-        "CBC, decrypt",
-        &version("cbc"),
+        ("CBC, decrypt", &version("cbc")),
         size,
-        || here.decrypt_blocks(&mut a),
-        || there.decrypt_blocks(&mut b),
+        vec![5; size / 16 * 16],
+        |out| here.decrypt_blocks(aes::Block::slice_as_chunks_mut(out).0),
+        |out| there.decrypt_blocks(aes::Block::slice_as_chunks_mut(out).0),
     );
 
     let mut key = [7; 32];
     key[16..].fill(8);
     let ours = tenrounds::Aes128Xts::with_key(&key);
     let theirs = xts_mode::Xts128::new(theirs.clone(), aes::Aes128::new(&[8; 16].into()));
-    let (mut a, mut b) = (vec![5; size], vec![5; size]);
-    let encrypt = || ours.encrypt(&[9; 16], &mut a).unwrap();
-    table.compare("XTS, encrypt", &version("xts-mode"), size, encrypt, || {
-        theirs.encrypt_sector(&mut b, [9; 16].into())
-    });
+    table.compare(
+        ("XTS, encrypt", &version("xts-mode")),
+        size,
+        vec![5; size],
+        |out| ours.encrypt(&[9; 16], out).unwrap(),
+        |out| theirs.encrypt_sector(out, [9; 16].into()),
+    );
+}
+
+fn aws_lc(suite: CipherSuite) -> CryptoProvider {
+    tls::only(aws_lc_rs::default_provider(), suite)
+}
+
+fn ours(suite: CipherSuite) -> CryptoProvider {
+    tenrounds::rustls::provider(aws_lc(suite))
+}
+
+/// Ours at one end of a connection and aws-lc-rs at the other understand each other.
+fn tls_agrees(size: usize) {
+    use CipherSuite::*;
+    for suite in [
+        TLS13_AES_128_GCM_SHA256,
+        TLS13_AES_256_GCM_SHA384,
+        TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+        TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+    ] {
+        let data: Vec<u8> = (0..size).map(|i| (i / 7) as u8).collect();
+        for (client, server) in [(ours(suite), aws_lc(suite)), (aws_lc(suite), ours(suite))] {
+            let mut pair = tls::Pair::new(client, server);
+            pair.send(&data);
+            assert!(pair.received == data, "{suite:?} with aws-lc-rs, {size} B");
+        }
+    }
 }
 
 fn tls(table: &mut Table, size: usize) {
+    tls_agrees(size);
     let suite = CipherSuite::TLS13_AES_128_GCM_SHA256;
-    let theirs = || tls::only(aws_lc_rs::default_provider(), suite);
-    let ours = || tenrounds::rustls::provider(theirs());
-    let (mut a, mut b) = (
-        tls::Pair::new(ours(), ours()),
-        tls::Pair::new(theirs(), theirs()),
-    );
+    let mut here = tls::Pair::new(ours(suite), ours(suite));
+    let mut there = tls::Pair::new(aws_lc(suite), aws_lc(suite));
     let data = vec![5; size];
     table.compare(
-        "TLS 1.3, both ends",
-        &format!("{} with aws-lc-rs", version("rustls")),
+        (
+            "TLS 1.3, both ends",
+            &format!("{} with aws-lc-rs", version("rustls")),
+        ),
         size,
-        || a.send(&data),
-        || b.send(&data),
+        vec![],
+        |_| here.send(&data),
+        |_| there.send(&data),
     );
 }
 
