@@ -87,6 +87,8 @@ TEXT name(SB), 0, $FRAME-44                \
 
 WITH_IV(·cbcEncrypt, tr_cbc_encrypt)
 WITH_IV(·cbcDecrypt, tr_cbc_decrypt)
+WITH_IV(·xtsEncryptPiece, tr_xts_encrypt)
+WITH_IV(·xtsDecryptPiece, tr_xts_decrypt)
 
 // func(key unsafe.Pointer, sector uint64, out, in *byte, n int) int32
 //

@@ -62,6 +62,10 @@ func must(status int32) {
 	}
 }
 
+// piece is how many bytes a call of the core processes at most, except for a single message of GCM or
+// GCM-SIV: the collector waits for a call to end.
+const piece = 1 << 20
+
 var empty [16]byte
 
 // pointer returns where the bytes are: a readable address even if there are none.
@@ -106,6 +110,12 @@ func xtsEncrypt(key unsafe.Pointer, sector uint64, out, in *byte, n int) int32
 
 //go:noescape
 func xtsDecrypt(key unsafe.Pointer, sector uint64, out, in *byte, n int) int32
+
+//go:noescape
+func xtsEncryptPiece(key unsafe.Pointer, number *[16]byte, out, in *byte, n int) int32
+
+//go:noescape
+func xtsDecryptPiece(key unsafe.Pointer, number *[16]byte, out, in *byte, n int) int32
 
 //go:noescape
 func ctrCrypt(key unsafe.Pointer, counter, keystream *[16]byte, used *uint32, out, in *byte, n int) int32

@@ -148,18 +148,19 @@ func (g *gcm) sealMany(messages []Message) { g.many(messages, 0, g.tagSize) }
 
 func (g *gcm) openMany(messages []Message) { g.many(messages, g.tagSize, 0) }
 
-// many seals or opens messages, at most gcmMaxJobs in a call of the core: the collector waits for a
-// call to end. The data are In without its last `cut` bytes, and a result has `added` bytes more than
-// the data: of the two, one is the size of the tag and the other is 0. A message that Open refuses
-// for its length ends a call of the core.
+// many seals or opens messages, at most gcmMaxJobs in a call of the core. A call has one message, or at
+// most `piece` bytes: the collector waits for it to end. The data are In without its last `cut` bytes,
+// and a result has `added` bytes more than the data: of the two, one is the size of the tag and the
+// other is 0. A message that Open refuses for its length ends a call of the core.
 func (g *gcm) many(messages []Message, cut, added int) {
 	for len(messages) > 0 {
-		n, failed := min(len(messages), gcmMaxJobs), uint64(1)
+		n, failed, size := min(len(messages), gcmMaxJobs), uint64(1), 0
 		for i := range messages[:n] {
 			m := &messages[i]
 			length := len(m.In) - cut
 			g.checkLengths(m.Nonce, nil)
-			if uint64(length) > gcmMaxLength && tooLong(cut == 0) {
+			size += length + len(m.AdditionalData)
+			if uint64(length) > gcmMaxLength && tooLong(cut == 0) || size > piece && i > 0 {
 				n = i
 				break
 			}
