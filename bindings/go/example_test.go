@@ -30,6 +30,34 @@ func ExampleNewCipher() {
 	// Output: a message, <nil>
 }
 
+func ExampleSealMany() {
+	block, err := tenrounds.NewCipher([]byte("a key of 16 byte"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	aead, err := cipher.NewGCM(block)
+	if err != nil {
+		log.Fatal(err)
+	}
+	rows := []string{"the first row", "the second row", "the third row"}
+	messages := make([]tenrounds.Message, len(rows))
+	for i := range messages {
+		nonce := make([]byte, aead.NonceSize())
+		nonce[0] = byte(i) // never twice under one key
+		messages[i] = tenrounds.Message{Nonce: nonce, In: []byte(rows[i])}
+	}
+	tenrounds.SealMany(aead, messages)
+
+	for i := range messages {
+		messages[i].In = messages[i].Out
+	}
+	if err := tenrounds.OpenMany(aead, messages); err != nil {
+		log.Fatal(err) // the first error; each message has its own
+	}
+	fmt.Printf("%s, %s, %s\n", messages[0].Out, messages[1].Out, messages[2].Out)
+	// Output: the first row, the second row, the third row
+}
+
 func ExampleNewXTS() {
 	key := make([]byte, 64) // AES-256
 	rand.Read(key)

@@ -49,6 +49,54 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
+// FuzzMany cuts messages of any lengths out of bytes. It compares SealMany and OpenMany with Go's own,
+// one by one. OpenMany also opens the messages themselves, and those that were sealed with another byte.
+func FuzzMany(f *testing.F) {
+	f.Add([]byte("key"), []byte("aad"), make([]byte, 900), []byte{40, 40, 40, 40, 40, 40, 40, 40, 17}, uint16(3))
+	f.Fuzz(func(t *testing.T, key, aad, data, lengths []byte, forged uint16) {
+		key = fit(key, 16+8*(len(key)%3))
+		a, b := ours.gcm(key), standard.gcm(key)
+		var all []Message
+		for i, n := range lengths {
+			n := min(int(n), len(data))
+			all = append(all, Message{Nonce: []byte{byte(i), 11: 0}, In: data[:n], AdditionalData: aad})
+			data = data[n:]
+		}
+		openMany(t, a, b, all)
+		SealMany(a, all)
+		for i := range all {
+			m := &all[i]
+			if want := b.Seal(nil, m.Nonce, m.In, aad); !bytes.Equal(m.Out, want) {
+				t.Errorf("Seal of message %d of %d returns %x, not %x", i, len(all), m.Out, want)
+			}
+			m.In = m.Out
+		}
+		openMany(t, a, b, all)
+		if len(all) > 0 {
+			m := all[int(forged)%len(all)]
+			m.In[int(forged)%len(m.In)]++
+			openMany(t, a, b, all)
+		}
+	})
+}
+
+func openMany(t *testing.T, a, b cipher.AEAD, all []Message) {
+	var first error
+	err := OpenMany(a, all)
+	for i, m := range all {
+		want, wantErr := b.Open(nil, m.Nonce, m.In, m.AdditionalData)
+		if (m.Err == nil) != (wantErr == nil) || !bytes.Equal(m.Out, want) {
+			t.Errorf("Open of message %d of %d returns %x, %v, not %x, %v", i, len(all), m.Out, m.Err, want, wantErr)
+		}
+		if first == nil {
+			first = m.Err
+		}
+	}
+	if err != first {
+		t.Errorf("OpenMany returns %v, not %v", err, first)
+	}
+}
+
 // FuzzXTS compares the two implementations of XTS.
 func FuzzXTS(f *testing.F) {
 	f.Add([]byte("key"), uint64(1), make([]byte, 40))

@@ -27,7 +27,7 @@ var soak = flag.Duration("soak", 0, "how long TestSoak uses the server, after 96
 func TestSoak(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	server := listen(t)
+	server := listen(t, func(connection net.Conn) { _, _ = io.Copy(connection, connection) })
 	goroutines := runtime.NumGoroutine()
 	number := 0
 	for range 12 {
@@ -59,8 +59,8 @@ func liveHeap() uint64 {
 	return stats.HeapAlloc
 }
 
-// listen starts the server for the time of the test.
-func listen(t *testing.T) net.Listener {
+// listen starts a server for the time of the test, which calls serve with each connection.
+func listen(t testing.TB, serve func(connection net.Conn)) net.Listener {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), cryptorand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ func listen(t *testing.T) net.Listener {
 			}
 			go func() {
 				defer connection.Close()
-				_, _ = io.Copy(connection, connection)
+				serve(connection)
 			}()
 		}
 	}()
