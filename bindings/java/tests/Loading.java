@@ -6,6 +6,7 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.lang.ref.WeakReference;
 import java.lang.reflect.Field;
+import java.lang.reflect.Method;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.Path;
@@ -25,6 +26,7 @@ import org.tenrounds.TenroundsProvider;
  *   <li>java Loading active JNI (or FFM): java.security names the provider, which calls C so
  *   <li>java Loading inactive TEXT: it steps aside, and its reason has this text
  *   <li>java Loading unlinked: the JVM fails to link the foreign function; calls stay with JNI
+ *   <li>java Loading forbidden: the JVM forbids to link, which the provider notices before it tries
  *   <li>java Loading loaders JAR JNI (or FFM): two class loaders have one each, which calls C so;
  *       one with a damaged library steps aside; all can be unloaded
  * </ul>
@@ -42,6 +44,9 @@ final class Loading {
                 break;
             case "unlinked":
                 unlinked();
+                break;
+            case "forbidden":
+                forbidden();
                 break;
             default:
                 loaders(Path.of(arguments[1]).toUri().toURL(), arguments[2]);
@@ -106,6 +111,15 @@ final class Loading {
         encrypt(first);
         Object calls = callsOf(first.getClass().getClassLoader());
         Test.check(calls.toString().equals("JNI"), calls);
+    }
+
+    /** In JDK 22 and 23, a JVM may forbid that alone; later ones forbid loading as well. */
+    private static void forbidden() throws ReflectiveOperationException {
+        Method calls = Class.forName("org.tenrounds.Linking").getDeclaredMethod("calls");
+        Method isFast = Class.forName("org.tenrounds.Calls").getDeclaredMethod("isFast");
+        calls.setAccessible(true);
+        isFast.setAccessible(true);
+        Test.check(isFast.invoke(calls.invoke(null)).equals(false), "it may link");
     }
 
     private static boolean hasCtr(Provider provider) {
