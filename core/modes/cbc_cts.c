@@ -5,14 +5,14 @@
 
 /* The number of bytes in the last block, 1 to 16. 0 if the message is plain CBC, without ciphertext
  * stealing or swapped blocks. */
-static size_t last_of(enum tr_cts form, size_t len)
+static size_t cbc_cts_last_of(enum tr_cts form, size_t len)
 {
     size_t last = len % TR_BLOCK;
     return last == 0 && form == TR_CS3 && len > TR_BLOCK ? TR_BLOCK : last;
 }
 
-static enum tr_status check(const struct tr_aes_key *key, enum tr_cts form, const uint8_t *out,
-                            const uint8_t *in, size_t len)
+static enum tr_status cbc_cts_check(const struct tr_aes_key *key, enum tr_cts form,
+                                    const uint8_t *out, const uint8_t *in, size_t len)
 {
     if (!tr_is_set(key))
         return TR_ERR_STATE;
@@ -51,10 +51,10 @@ TR_INLINE void encrypt_few(const struct tr_aes_key *key, enum tr_cts form, uint8
 enum tr_status tr_cbc_cts_encrypt(const struct tr_aes_key *key, enum tr_cts form, uint8_t iv[16],
                                   uint8_t *out, const uint8_t *in, size_t len)
 {
-    enum tr_status status = check(key, form, out, in, len);
+    enum tr_status status = cbc_cts_check(key, form, out, in, len);
     if (status != TR_OK)
         return status;
-    size_t last = last_of(form, len), whole = len - last;
+    size_t last = cbc_cts_last_of(form, len), whole = len - last;
     if (last == 0) {
         tr_bulk(key, TR_OP_CBC_ENCRYPT, out, in, len / TR_BLOCK, iv);
         return TR_OK;
@@ -78,8 +78,8 @@ enum tr_status tr_cbc_cts_encrypt(const struct tr_aes_key *key, enum tr_cts form
  * is whole, but the message has only the first `last` bytes of `cut`. AES decryption D gives
  * D(full) = P XOR cut, where P is the last plaintext block, padded with zeros. From offset `last`
  * on, P is zero, so D(full) has the missing bytes of `cut`. Reads both blocks before it writes. */
-static void last_two(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out, const uint8_t *in,
-                     size_t last, int cut_first)
+static void cbc_cts_last_two(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
+                             const uint8_t *in, size_t last, int cut_first)
 {
     tr_cts_fn *whole = tr_whole_calls(key)->cts_decrypt;
     if (whole != NULL) {
@@ -103,15 +103,15 @@ static void last_two(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
 enum tr_status tr_cbc_cts_decrypt(const struct tr_aes_key *key, enum tr_cts form, uint8_t iv[16],
                                   uint8_t *out, const uint8_t *in, size_t len)
 {
-    enum tr_status status = check(key, form, out, in, len);
+    enum tr_status status = cbc_cts_check(key, form, out, in, len);
     if (status != TR_OK)
         return status;
-    size_t last = last_of(form, len), whole = last == 0 ? len : len - last - TR_BLOCK;
+    size_t last = cbc_cts_last_of(form, len), whole = last == 0 ? len : len - last - TR_BLOCK;
     if (whole != 0)
         tr_short_bulk(key, TR_OP_CBC_DECRYPT, out, in, whole / TR_BLOCK, iv);
     in += whole;
     out += whole;
     if (last != 0)
-        last_two(key, iv, out, in, last, form == TR_CS1);
+        cbc_cts_last_two(key, iv, out, in, last, form == TR_CS1);
     return TR_OK;
 }

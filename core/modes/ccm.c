@@ -20,7 +20,7 @@ void tr_ccm_rebind(struct tr_ccm *c, const struct tr_ccm_key *key)
 }
 
 /* Encrypts the current MAC block if it has any bytes. Missing bytes count as zeros. */
-static void mac_pad(struct tr_ccm *c)
+static void ccm_mac_pad(struct tr_ccm *c)
 {
     if (c->used != 0)
         tr_short_bulk(&c->key->aes, TR_OP_ECB_ENCRYPT, c->run.mac, c->run.mac, 1, NULL);
@@ -29,7 +29,7 @@ static void mac_pad(struct tr_ccm *c)
 
 /* XORs n bytes into the partial MAC block, which must have room for them. Only the XOR is on the
  * chain of the CBC-MAC. */
-static void mac_part(struct tr_ccm *c, struct partial_block data, size_t n)
+static void ccm_mac_part(struct tr_ccm *c, struct partial_block data, size_t n)
 {
     partial_xor_vector(c->run.mac, partial_up(data, c->used));
     c->used += (unsigned)n;
@@ -39,11 +39,11 @@ static void ccm_mac_update(struct tr_ccm *c, const uint8_t *data, size_t len)
 {
     if (c->used != 0) {
         size_t n = TR_BLOCK - c->used < len ? TR_BLOCK - c->used : len;
-        mac_part(c, partial_load(data, n), n);
+        ccm_mac_part(c, partial_load(data, n), n);
         data += n;
         len -= n;
         if (c->used == TR_BLOCK)
-            mac_pad(c);
+            ccm_mac_pad(c);
     }
     if (len >= TR_BLOCK) {
         tr_cbc_mac(&c->key->aes, c->run.mac, data, len / TR_BLOCK);
@@ -51,24 +51,24 @@ static void ccm_mac_update(struct tr_ccm *c, const uint8_t *data, size_t len)
         len %= TR_BLOCK;
     }
     if (len != 0)
-        mac_part(c, partial_load(data, len), len);
+        ccm_mac_part(c, partial_load(data, len), len);
 }
 
 /* Hashes the encoded length of the AAD, which precedes the AAD (appendix A.2.2). */
-static void mac_aad_length(struct tr_ccm *c, uint64_t len)
+static void ccm_mac_aad_length(struct tr_ccm *c, uint64_t len)
 {
     const uint64_t first = __builtin_bswap64(len); /* the most significant byte is first */
     if (len < 0xff00)
-        mac_part(c, (struct partial_block){first >> 48, 0}, 2);
+        ccm_mac_part(c, (struct partial_block){first >> 48, 0}, 2);
     else if (len >> 32 == 0)
-        mac_part(c, (struct partial_block){first >> 32 << 16 | 0xfeff, 0}, 6);
+        ccm_mac_part(c, (struct partial_block){first >> 32 << 16 | 0xfeff, 0}, 6);
     else
-        mac_part(c, (struct partial_block){first << 16 | 0xffff, first >> 48}, 10);
+        ccm_mac_part(c, (struct partial_block){first << 16 | 0xffff, first >> 48}, 10);
 }
 
 /* Checks the key and the lengths of a message before it starts. */
-static enum tr_status check_start(const struct tr_ccm_key *key, size_t nonce_len, size_t tag_len,
-                                  uint64_t len)
+static enum tr_status ccm_check_start(const struct tr_ccm_key *key, size_t nonce_len,
+                                      size_t tag_len, uint64_t len)
 {
     if (!tr_is_set(&key->aes))
         return TR_ERR_STATE;
@@ -83,7 +83,7 @@ static enum tr_status check_start(const struct tr_ccm_key *key, size_t nonce_len
 enum tr_status tr_ccm_start(struct tr_ccm *c, const struct tr_ccm_key *key, const uint8_t *nonce,
                             size_t nonce_len, size_t tag_len, uint64_t aad_len, uint64_t len)
 {
-    enum tr_status status = check_start(key, nonce_len, tag_len, len);
+    enum tr_status status = ccm_check_start(key, nonce_len, tag_len, len);
     if (status != TR_OK)
         return status;
     c->key = key;
@@ -91,7 +91,7 @@ enum tr_status tr_ccm_start(struct tr_ccm *c, const struct tr_ccm_key *key, cons
     /* Formats the block B0 (appendix A.2.1) and counter block 0 (appendix A.3). Both consist of
      * flags, the nonce, and a field of q bytes, for the length or the counter. If q < 8, the
      * first 8 - q bytes of `len` overlap the end of the nonce. These bytes are 0, because
-     * check_start() limits `len`. */
+     * ccm_check_start() limits `len`. */
     uint8_t blocks[2][TR_BLOCK];
     struct partial_block counter = partial_up(partial_load(nonce, nonce_len), 1), b0 = counter;
     counter.low |= q - 1;
@@ -111,7 +111,7 @@ enum tr_status tr_ccm_start(struct tr_ccm *c, const struct tr_ccm_key *key, cons
     c->tag_len = (uint8_t)tag_len;
     c->phase = aad_len != 0 ? AAD : DATA;
     if (aad_len != 0)
-        mac_aad_length(c, aad_len);
+        ccm_mac_aad_length(c, aad_len);
     return TR_OK;
 }
 
@@ -126,7 +126,7 @@ enum tr_status tr_ccm_aad(struct tr_ccm *c, const uint8_t *aad, size_t len)
     ccm_mac_update(c, aad, len);
     c->aad_left -= len;
     if (c->aad_left == 0) {
-        mac_pad(c);
+        ccm_mac_pad(c);
         c->phase = DATA;
     }
     return TR_OK;
@@ -143,18 +143,18 @@ static size_t ccm_in_block(struct tr_ccm *c, uint8_t *out, const uint8_t *in, si
     struct partial_block data = partial_load(in, n);
     struct partial_block keystream = partial_down(partial_load_block(c->keystream), c->used);
     struct partial_block result = partial_first(partial_xor(data, keystream), n);
-    mac_part(c, decrypt ? result : data, n);
+    ccm_mac_part(c, decrypt ? result : data, n);
     partial_store(out, result, n);
     if (c->used == TR_BLOCK)
-        mac_pad(c);
+        ccm_mac_pad(c);
     return n;
 }
 
 /* Encrypts or decrypts whole blocks. TR_OP_CTR increments all 128 bits of the counter block. This
  * is correct, because the counter field never wraps: the size of the field limits the length of the
  * message. */
-static void whole_blocks(struct tr_ccm *c, uint8_t *out, const uint8_t *in, size_t blocks,
-                         int decrypt)
+static void ccm_whole_blocks(struct tr_ccm *c, uint8_t *out, const uint8_t *in, size_t blocks,
+                             int decrypt)
 {
     size_t done = tr_bulk(&c->key->aes, decrypt ? TR_OP_CCM_DECRYPT : TR_OP_CCM_ENCRYPT, out, in,
                           blocks, &c->run);
@@ -192,7 +192,7 @@ TR_INLINE enum tr_status update(struct tr_ccm *c, uint8_t *out, const uint8_t *i
     }
     size_t whole = len / TR_BLOCK;
     if (whole != 0) {
-        whole_blocks(c, out, in, whole, decrypt);
+        ccm_whole_blocks(c, out, in, whole, decrypt);
         in += whole * TR_BLOCK;
         out += whole * TR_BLOCK;
         len %= TR_BLOCK;
@@ -220,7 +220,7 @@ static enum tr_status ccm_finish(struct tr_ccm *c)
 {
     if (c->phase != DATA || c->left != 0 || !tr_is_set(&c->key->aes))
         return TR_ERR_STATE;
-    mac_pad(c);
+    ccm_mac_pad(c);
     tr_xor_block(c->run.mac, c->run.mac, c->tag_mask);
     tr_cleanse_inline(c->keystream, TR_BLOCK);
     tr_cleanse_inline(c->tag_mask, TR_BLOCK);
@@ -281,7 +281,7 @@ static enum tr_status ccm_begin_many(struct tr_ccm_job *jobs, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const struct tr_ccm_job *job = &jobs[i];
-        enum tr_status status = check_start(job->key, job->nonce_len, job->tag_len, job->len);
+        enum tr_status status = ccm_check_start(job->key, job->nonce_len, job->tag_len, job->len);
         if (status == TR_OK && tr_bad_overlap(job->out, job->in, job->len))
             status = TR_ERR_OVERLAP;
         if (status != TR_OK)
@@ -313,7 +313,7 @@ static void ccm_list_decrypted(struct tr_job *list, const void *jobs, size_t fir
         list[i].in = ((const struct tr_ccm_job *)jobs + first + i)->out;
 }
 
-static void crypt_whole(struct tr_ccm_job *job)
+static void ccm_crypt_whole(struct tr_ccm_job *job)
 {
     struct tr_ccm *c = &job->working;
     if (job->len >= TR_BLOCK)
@@ -350,7 +350,7 @@ enum tr_status tr_ccm_seal_many(struct tr_ccm_job *jobs, size_t count)
         return status;
     tr_multibuffer(TR_MB_MAC, ccm_list_plaintext, jobs, count);
     for (size_t i = 0; i < count; i++)
-        crypt_whole(&jobs[i]);
+        ccm_crypt_whole(&jobs[i]);
     return ccm_end_many(jobs, count, 0);
 }
 
@@ -360,7 +360,7 @@ enum tr_status tr_ccm_open_many(struct tr_ccm_job *jobs, size_t count)
     if (status != TR_OK)
         return status;
     for (size_t i = 0; i < count; i++)
-        crypt_whole(&jobs[i]);
+        ccm_crypt_whole(&jobs[i]);
     tr_multibuffer(TR_MB_MAC, ccm_list_decrypted, jobs, count);
     return ccm_end_many(jobs, count, 1);
 }

@@ -64,20 +64,21 @@ enum tr_status tr_cfb8_decrypt(const struct tr_aes_key *key, uint8_t iv[16], uin
     return cfb8(key, iv, out, in, len, 1);
 }
 
-/* get_bit() reads bit i, set_bit() writes it. Bit 0 is the highest bit of the first byte. */
-static unsigned get_bit(const uint8_t *in, size_t i)
+/* cfb1_get_bit() reads bit i, cfb1_set_bit() writes it. Bit 0 is the highest bit of the first
+ * byte. */
+static unsigned cfb1_get_bit(const uint8_t *in, size_t i)
 {
     return in[i / 8] >> (7 - i % 8) & 1u;
 }
 
-static void set_bit(uint8_t *out, size_t i, unsigned value)
+static void cfb1_set_bit(uint8_t *out, size_t i, unsigned value)
 {
     unsigned shift = 7 - (unsigned)(i % 8);
     out[i / 8] = (uint8_t)((out[i / 8] & ~(1u << shift)) | value << shift);
 }
 
 /* Shifts a bit of ciphertext into the shift register. */
-static void shift_in(uint8_t iv[16], unsigned bit)
+static void cfb1_shift_in(uint8_t iv[16], unsigned bit)
 {
     uint64_t high = tr_load64_be(iv), low = tr_load64_be(iv + 8);
     tr_store64_be(iv, high << 1 | low >> 63);
@@ -94,9 +95,9 @@ enum tr_status tr_cfb1_encrypt(const struct tr_aes_key *key, uint8_t iv[16], uin
         return TR_ERR_OVERLAP;
     for (size_t i = 0; i < bits; i++) {
         tr_bulk(key, TR_OP_ECB_ENCRYPT, block, iv, 1, NULL);
-        unsigned c = get_bit(in, i) ^ block[0] >> 7;
-        shift_in(iv, c);
-        set_bit(out, i, c);
+        unsigned c = cfb1_get_bit(in, i) ^ block[0] >> 7;
+        cfb1_shift_in(iv, c);
+        cfb1_set_bit(out, i, c);
     }
     tr_cleanse(block, sizeof(block));
     return TR_OK;
@@ -114,11 +115,11 @@ enum tr_status tr_cfb1_decrypt(const struct tr_aes_key *key, uint8_t iv[16], uin
         size_t n = bits < TR_CHUNK ? bits : TR_CHUNK;
         for (size_t i = 0; i < n; i++) {
             __builtin_memcpy(blocks[i], iv, TR_BLOCK);
-            shift_in(iv, get_bit(in, i));
+            cfb1_shift_in(iv, cfb1_get_bit(in, i));
         }
         tr_bulk(key, TR_OP_ECB_ENCRYPT, blocks[0], blocks[0], n, NULL);
         for (size_t i = 0; i < n; i++)
-            set_bit(out, i, get_bit(in, i) ^ blocks[i][0] >> 7);
+            cfb1_set_bit(out, i, cfb1_get_bit(in, i) ^ blocks[i][0] >> 7);
         in += n / 8;
         out += n / 8;
         bits -= n;

@@ -3,7 +3,7 @@
  * (RFC 5652 section 6.3) for ECB and CBC. */
 #include "modes/modes.h"
 
-static int is_block_mode(const struct tr_cipher *c)
+static int cipher_is_block_mode(const struct tr_cipher *c)
 {
     return c->mode == TR_ECB || c->mode == TR_CBC;
 }
@@ -28,7 +28,7 @@ enum tr_status tr_cipher_start(struct tr_cipher *c, const struct tr_aes_key *key
 
 /* The number of bytes that stay in the buffer after `total` bytes of input. Decryption with padding
  * keeps the last block, because it may hold the padding. */
-static size_t kept(const struct tr_cipher *c, size_t total)
+static size_t cipher_kept(const struct tr_cipher *c, size_t total)
 {
     if (c->decrypt && c->padding && total != 0)
         return (total - 1) % TR_BLOCK + 1;
@@ -37,10 +37,10 @@ static size_t kept(const struct tr_cipher *c, size_t total)
 
 size_t tr_cipher_room(const struct tr_cipher *c, size_t len)
 {
-    if (!is_block_mode(c))
+    if (!cipher_is_block_mode(c))
         return len;
     size_t total = c->used + len;
-    return total - kept(c, total);
+    return total - cipher_kept(c, total);
 }
 
 static enum tr_status cipher_whole_blocks(struct tr_cipher *c, uint8_t *out, const uint8_t *in,
@@ -57,8 +57,8 @@ static enum tr_status cipher_whole_blocks(struct tr_cipher *c, uint8_t *out, con
  * the tail before it writes any output. An overlap is therefore an error in only two cases. Either
  * the first block would overwrite unread input, or the output of the whole blocks begins inside
  * their input. In all other cases, neither call of cipher_whole_blocks() can fail. */
-static enum tr_status buffered_update(struct tr_cipher *c, uint8_t *out, const uint8_t *in,
-                                      size_t len, size_t out_len)
+static enum tr_status cipher_buffered_update(struct tr_cipher *c, uint8_t *out, const uint8_t *in,
+                                             size_t len, size_t out_len)
 {
     uint8_t tail[TR_BLOCK];
     size_t first = c->used != 0 && out_len != 0 ? TR_BLOCK : 0;
@@ -102,7 +102,7 @@ enum tr_status tr_cipher_update(struct tr_cipher *c, uint8_t *out, size_t *out_l
         else if (c->used == 0 && produced == len)
             status = cipher_whole_blocks(c, out, in, len);
         else /* memcpy() must not get NULL, even for 0 bytes */
-            status = buffered_update(c, out, len != 0 ? in : c->buffer, len, produced);
+            status = cipher_buffered_update(c, out, len != 0 ? in : c->buffer, len, produced);
         break;
     case TR_CFB128:
         status = c->decrypt ? tr_cfb128_decrypt(c->key, c->iv, &c->used, out, in, len)
@@ -123,7 +123,7 @@ enum tr_status tr_cipher_update(struct tr_cipher *c, uint8_t *out, size_t *out_l
 /* The number of PKCS#7 padding bytes at the end of the block, or 0 if the padding is wrong.
  * Constant-time: only the result depends on the contents, and the caller learns the result
  * anyway. */
-static unsigned padding_of(const uint8_t block[TR_BLOCK])
+static unsigned cipher_padding_of(const uint8_t block[TR_BLOCK])
 {
     unsigned pad = block[TR_BLOCK - 1];
     unsigned bad = (pad - 1) & ~15u; /* not in 1 .. 16 */
@@ -135,7 +135,8 @@ static unsigned padding_of(const uint8_t block[TR_BLOCK])
     return pad & good;
 }
 
-static enum tr_status final_padded_decrypt(struct tr_cipher *c, uint8_t out[16], size_t *out_len)
+static enum tr_status cipher_final_padded_decrypt(struct tr_cipher *c, uint8_t out[16],
+                                                  size_t *out_len)
 {
     if (c->used != TR_BLOCK)
         return TR_ERR_LENGTH;
@@ -150,7 +151,7 @@ static enum tr_status final_padded_decrypt(struct tr_cipher *c, uint8_t out[16],
     }
     if (status != TR_OK)
         return status;
-    const unsigned pad = (unsigned)TR_PUBLIC((int)padding_of(block));
+    const unsigned pad = (unsigned)TR_PUBLIC((int)cipher_padding_of(block));
     if (pad != 0) {
         if (c->mode == TR_CBC)
             __builtin_memcpy(c->iv, iv, TR_BLOCK);
@@ -169,12 +170,12 @@ enum tr_status tr_cipher_final(struct tr_cipher *c, uint8_t out[16], size_t *out
         return TR_ERR_STATE;
     if (c->mode == TR_MODE_NONE || c->mode > TR_CTR)
         return TR_ERR_MODE;
-    if (!is_block_mode(c))
+    if (!cipher_is_block_mode(c))
         return TR_OK;
     if (!c->padding)
         return c->used == 0 ? TR_OK : TR_ERR_LENGTH;
     if (c->decrypt)
-        return final_padded_decrypt(c, out, out_len);
+        return cipher_final_padded_decrypt(c, out, out_len);
     if (c->used >= TR_BLOCK) /* the caller can write to `used` */
         return TR_ERR_LENGTH;
     uint8_t pad = (uint8_t)(TR_BLOCK - c->used);

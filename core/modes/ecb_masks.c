@@ -6,7 +6,7 @@
 #if TR_ENV_ALL_MODES
 /* Not 0 if the key of one of four jobs is not this one. A branch for each job would take a third as
  * long as the job's AES rounds. */
-static uintptr_t differing(const struct tr_mask_job *j, const struct tr_aes_key *key)
+static uintptr_t ecb_masks_differing(const struct tr_mask_job *j, const struct tr_aes_key *key)
 {
     const uintptr_t k = (uintptr_t)key;
     return ((uintptr_t)j[0].key ^ k) | ((uintptr_t)j[1].key ^ k) | ((uintptr_t)j[2].key ^ k) |
@@ -21,7 +21,7 @@ enum tr_status tr_ecb_masks(const struct tr_mask_job *jobs, size_t count)
     const struct tr_aes_key *first = jobs->key;
     if (!tr_is_set(first))
         return TR_ERR_STATE;
-    while (count - i >= 4 && differing(jobs + i, first) == 0)
+    while (count - i >= 4 && ecb_masks_differing(jobs + i, first) == 0)
         i += 4;
     while (i < count && jobs[i].key == first)
         i++;

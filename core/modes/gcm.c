@@ -3,7 +3,7 @@
  * GCM, SP 800-38D section 7: the streaming calls. Most messages pass their data in one call. As one
  * bulk operation, such a message takes half the time of a start, a piece of data and an end. With a
  * 96-bit IV, this code therefore holds IV and AAD until data arrives, and processes the first data
- * as if the message ended there. If it does not, resume() makes a state that can go on.
+ * as if the message ended there. If it does not, gcm_resume() makes a state that can go on.
  *
  * The phase after each call, by the phase before the call:
  *
@@ -11,7 +11,7 @@
  *   ------+---------------------+-----------------------------+-----------------------------
  *   HELD  | HELD; AAD if it has | WHOLE; DATA if they are too | IDLE; as an empty message
  *         | no room             | long, or no backend can     |
- *   WHOLE | refused             | DATA, after resume()        | IDLE; the tag is there
+ *   WHOLE | refused             | DATA, after gcm_resume()        | IDLE; the tag is there
  *   AAD   | AAD                 | DATA                        | IDLE
  *   DATA  | refused             | DATA                        | IDLE
  *   IDLE  | refused             | refused                     | refused
@@ -52,7 +52,7 @@ void tr_gcm_rebind(struct tr_gcm *g, const struct tr_gcm_key *key)
 
 /* Hashes the length block (section 7.1 step 5) for two lengths in bytes. If the hash holds a
  * partial block, the same GHASH call completes this block first. */
-static void hash_lengths(struct tr_gcm *g, uint64_t first, uint64_t second)
+static void gcm_hash_lengths(struct tr_gcm *g, uint64_t first, uint64_t second)
 {
     uint8_t blocks[2 * TR_BLOCK];
     unsigned partial = g->used != 0;
@@ -68,12 +68,12 @@ static void hash_lengths(struct tr_gcm *g, uint64_t first, uint64_t second)
  * all, hold nothing. Threads that share a key may lose such a count, which costs only time. */
 #define IN_PIECES 32u
 
-static unsigned in_pieces(const struct tr_gcm *g)
+static unsigned gcm_in_pieces(const struct tr_gcm *g)
 {
     return __atomic_load_n(&g->key->hash.in_pieces, __ATOMIC_RELAXED);
 }
 
-static void set_in_pieces(const struct tr_gcm *g, unsigned messages)
+static void gcm_set_in_pieces(const struct tr_gcm *g, unsigned messages)
 {
     /* The fields of a const key that change are named in dispatch/ghash.h. */
     __atomic_store_n((uint8_t *)(uintptr_t)&g->key->hash.in_pieces, (uint8_t)messages,
@@ -81,7 +81,7 @@ static void set_in_pieces(const struct tr_gcm *g, unsigned messages)
 }
 
 /* Begins the phase AAD. The counter is that of the first block of data. */
-static void begin_aad(struct tr_gcm *g, int counter_is_secret)
+static void gcm_begin_aad(struct tr_gcm *g, int counter_is_secret)
 {
     partial_store_block(g->ghash.hash, (struct partial_block){0, 0});
     g->counter_is_secret = (uint8_t)counter_is_secret;
@@ -93,17 +93,17 @@ static void begin_aad(struct tr_gcm *g, int counter_is_secret)
 }
 
 static __attribute__((__noinline__)) enum tr_status
-start_with_hashed_iv(struct tr_gcm *g, const struct tr_gcm_key *key, const uint8_t *iv,
-                     size_t iv_len)
+gcm_start_with_hashed_iv(struct tr_gcm *g, const struct tr_gcm_key *key, const uint8_t *iv,
+                         size_t iv_len)
 {
     uint64_t bytes = iv_len; /* avoids a gcc warning where size_t has 32 bits */
     if (bytes == 0 || bytes > TR_GCM_MAX_AAD)
         return TR_ERR_IV_LENGTH;
     bind(g, key);
     g->len = 0;
-    begin_aad(g, 1);
+    gcm_begin_aad(g, 1);
     tr_ghash_update(&g->ghash, &key->aes, &g->used, iv, iv_len);
-    hash_lengths(g, 0, iv_len);
+    gcm_hash_lengths(g, 0, iv_len);
     __builtin_memcpy(g->counter, g->ghash.hash, TR_BLOCK);
     tr_counter_add32(g->counter, 1);
     partial_store_block(g->ghash.hash, (struct partial_block){0, 0});
@@ -116,13 +116,13 @@ enum tr_status tr_gcm_start(struct tr_gcm *g, const struct tr_gcm_key *key, cons
     if (!tr_is_set(&key->aes))
         return TR_ERR_STATE;
     if (iv_len != TR_GCM_IV)
-        return start_with_hashed_iv(g, key, iv, iv_len);
+        return gcm_start_with_hashed_iv(g, key, iv, iv_len);
     bind(g, key);
     partial_store_block(g->counter, tr_gcm_counter_block(iv, 2));
     g->aad_len = g->len = 0;
     g->phase = HELD;
-    if (in_pieces(g) != 0)
-        begin_aad(g, 0);
+    if (gcm_in_pieces(g) != 0)
+        gcm_begin_aad(g, 0);
     return TR_OK;
 }
 
@@ -132,7 +132,7 @@ TR_INLINE int is_open(const struct tr_gcm *g)
     return g->phase != IDLE && tr_is_set(&g->key->aes);
 }
 
-static void hash_aad(struct tr_gcm *g, const uint8_t *aad, size_t len)
+static void gcm_hash_aad(struct tr_gcm *g, const uint8_t *aad, size_t len)
 {
     if (g->aad_len == 0 && len <= TR_BLOCK) {
         /* Holds back even a full block, to hash it in one pass with the data. */
@@ -144,24 +144,24 @@ static void hash_aad(struct tr_gcm *g, const uint8_t *aad, size_t len)
     g->aad_len += len;
 }
 
-static __attribute__((__noinline__)) void stop_holding(struct tr_gcm *g)
+static __attribute__((__noinline__)) void gcm_stop_holding(struct tr_gcm *g)
 {
     const size_t held = (size_t)g->aad_len;
-    begin_aad(g, 0);
-    hash_aad(g, g->held, held);
+    gcm_begin_aad(g, 0);
+    gcm_hash_aad(g, g->held, held);
 }
 
 /* Adds AAD that cannot be held. */
-static __attribute__((__noinline__)) enum tr_status more_aad(struct tr_gcm *g, const uint8_t *aad,
-                                                             size_t len)
+static __attribute__((__noinline__)) enum tr_status gcm_more_aad(struct tr_gcm *g,
+                                                                 const uint8_t *aad, size_t len)
 {
     if (!is_open(g) || g->phase > AAD)
         return TR_ERR_STATE;
     if (len > TR_GCM_MAX_AAD - g->aad_len)
         return TR_ERR_LENGTH;
     if (g->phase == HELD)
-        stop_holding(g);
-    hash_aad(g, aad, len);
+        gcm_stop_holding(g);
+    gcm_hash_aad(g, aad, len);
     return TR_OK;
 }
 
@@ -174,7 +174,7 @@ enum tr_status tr_gcm_aad(struct tr_gcm *g, const uint8_t *aad, size_t len)
     }
     const size_t padded = (len + TR_BLOCK - 1) / TR_BLOCK * TR_BLOCK;
     if (g->phase != HELD || !is_open(g) || len > TR_GCM_HELD || g->aad_len > TR_GCM_HELD - padded)
-        return more_aad(g, aad, len);
+        return gcm_more_aad(g, aad, len);
     tr_append_padded(g->held + g->aad_len, aad, len);
     g->aad_len += len;
     return TR_OK;
@@ -211,17 +211,17 @@ static void gcm_make_blocks(struct tr_gcm *g)
 }
 
 /* Counts a multiplication of the hash by H, and XORs the addend into the hash if it is now due. */
-static void count_multiplication(struct tr_gcm *g)
+static void gcm_count_multiplication(struct tr_gcm *g)
 {
     if (g->addend_due != 0 && --g->addend_due == 0)
         tr_xor_block(g->ghash.hash, g->ghash.hash, g->addend);
 }
 
 /* Pads the current partial block with zeros, and multiplies it by H. */
-static void complete_block(struct tr_gcm *g)
+static void gcm_complete_block(struct tr_gcm *g)
 {
     tr_ghash_pad(&g->ghash, &g->key->aes, &g->used);
-    count_multiplication(g);
+    gcm_count_multiplication(g);
 }
 
 /* Encrypts or decrypts bytes within the current partial block. XORs the ciphertext into the hash.
@@ -241,13 +241,13 @@ static size_t gcm_in_block(struct tr_gcm *g, uint8_t *out, const uint8_t *in, si
     partial_store(out, result, n);
     g->used += (unsigned)n;
     if (g->used == TR_BLOCK)
-        complete_block(g);
+        gcm_complete_block(g);
     return n;
 }
 
 /* Counter mode with TR_OP_CTR, which increments all 128 bits. GCM's counter has only 32 bits, so no
  * bulk call continues past its wrap. */
-static void counter_mode(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t blocks)
+static void gcm_counter_mode(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t blocks)
 {
     uint8_t counter[TR_BLOCK];
     while (blocks != 0) {
@@ -264,7 +264,8 @@ static void counter_mode(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size
 
 /* Counter mode for a counter derived from H: no branch depends on the counter. Computes the counter
  * blocks one by one and encrypts them with ECB. */
-static void secret_counter_mode(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t blocks)
+static void gcm_secret_counter_mode(struct tr_gcm *g, uint8_t *out, const uint8_t *in,
+                                    size_t blocks)
 {
     uint8_t keystream[16][TR_BLOCK];
     while (blocks != 0) {
@@ -302,9 +303,9 @@ static void gcm_whole_blocks(struct tr_gcm *g, uint8_t *out, const uint8_t *in, 
     if (decrypt)
         tr_bulk(&g->key->aes, TR_OP_GHASH, NULL, in, blocks, &g->ghash);
     if (g->counter_is_secret)
-        secret_counter_mode(g, out, in, blocks);
+        gcm_secret_counter_mode(g, out, in, blocks);
     else
-        counter_mode(g, out, in, blocks);
+        gcm_counter_mode(g, out, in, blocks);
     if (!decrypt)
         tr_bulk(&g->key->aes, TR_OP_GHASH, NULL, out, blocks, &g->ghash);
 }
@@ -314,10 +315,10 @@ static void gcm_whole_blocks(struct tr_gcm *g, uint8_t *out, const uint8_t *in, 
  * not known. GHASH is linear: from the hash 0 on, y H is XORed into the hash after the next
  * multiplication by H. If the data end in a partial block, more data will change this block, which
  * y H already contains multiplied twice. The addend is then due one multiplication later. */
-static void resume(struct tr_gcm *g)
+static void gcm_resume(struct tr_gcm *g)
 {
     uint8_t tag[TR_BLOCK];
-    set_in_pieces(g, IN_PIECES);
+    gcm_set_in_pieces(g, IN_PIECES);
     partial_store_block(tag, partial_load_block(g->mask));
     partial_store_block(g->ghash.hash, (struct partial_block){0, 0});
     g->counter_is_secret = 0;
@@ -326,7 +327,7 @@ static void resume(struct tr_gcm *g)
     g->keystream_due = 0;
     gcm_make_blocks(g);
     tr_counter_add32(g->counter, (uint32_t)(g->len / TR_BLOCK));
-    hash_lengths(g, g->aad_len, g->len);
+    gcm_hash_lengths(g, g->aad_len, g->len);
     tr_xor_block(g->addend, g->ghash.hash, g->mask);
     tr_xor_block(g->addend, g->addend, tag);
     tr_cleanse_inline(tag, sizeof(tag));
@@ -341,14 +342,14 @@ static void resume(struct tr_gcm *g)
     }
 }
 
-/* Processes data in the phases AAD and DATA, and after resume(). */
-static __attribute__((__noinline__)) void stream(struct tr_gcm *g, uint8_t *out, const uint8_t *in,
-                                                 size_t len, int decrypt)
+/* Processes data in the phases AAD and DATA, and after gcm_resume(). */
+static __attribute__((__noinline__)) void gcm_stream(struct tr_gcm *g, uint8_t *out,
+                                                     const uint8_t *in, size_t len, int decrypt)
 {
     if (g->phase == HELD)
-        stop_holding(g);
+        gcm_stop_holding(g);
     else if (g->phase == WHOLE)
-        resume(g);
+        gcm_resume(g);
     size_t whole = len / TR_BLOCK;
     int first = g->phase == AAD;
     g->phase = DATA;
@@ -369,7 +370,7 @@ static __attribute__((__noinline__)) void stream(struct tr_gcm *g, uint8_t *out,
     if (whole != 0 && g->addend_due != 0) {
         g->keystream_due = 0;
         gcm_whole_blocks(g, out, in, 1, decrypt);
-        count_multiplication(g);
+        gcm_count_multiplication(g);
         in += TR_BLOCK;
         out += TR_BLOCK;
         len -= TR_BLOCK;
@@ -434,7 +435,7 @@ TR_INLINE enum tr_status update(struct tr_gcm *g, uint8_t *out, const uint8_t *i
         return TR_ERR_OVERLAP;
     /* No data is no message: more may follow. */
     if (g->phase != HELD || len - 1 >= MAX_WHOLE || !whole_message(g, out, in, len, op))
-        stream(g, out, in, len, op == TR_OP_GCM_OPEN);
+        gcm_stream(g, out, in, len, op == TR_OP_GCM_OPEN);
     return TR_OK;
 }
 
@@ -457,22 +458,22 @@ enum tr_status tr_gcm_decrypt(struct tr_gcm *g, uint8_t *out, const uint8_t *in,
 }
 
 /* Ends the data in the phases HELD, AAD and DATA, and enters the phase WHOLE. */
-static __attribute__((__noinline__)) void make_tag(struct tr_gcm *g)
+static __attribute__((__noinline__)) void gcm_make_tag(struct tr_gcm *g)
 {
     if (g->phase == HELD && whole_message(g, g->mask, g->mask, 0, TR_OP_GCM_SEAL))
         return;
-    const unsigned left = in_pieces(g);
+    const unsigned left = gcm_in_pieces(g);
     if (left != 0)
-        set_in_pieces(g, left - 1);
+        gcm_set_in_pieces(g, left - 1);
     uint8_t lengths[TR_BLOCK];
     tr_store64_be(lengths, g->aad_len * 8);
     tr_store64_be(lengths + 8, g->len * 8);
     if (g->addend_due == 1 && g->used != 0)
-        complete_block(g);
+        gcm_complete_block(g);
     if (g->addend_due != 0 || tr_bulk(&g->key->aes, TR_OP_GCM_TAG, g->mask, lengths, 1, g) == 0) {
         g->keystream_due = 0;
         gcm_make_blocks(g);
-        hash_lengths(g, g->aad_len, g->len);
+        gcm_hash_lengths(g, g->aad_len, g->len);
         if (g->addend_due != 0)
             tr_xor_block(g->ghash.hash, g->ghash.hash, g->addend);
         tr_xor_block(g->mask, g->ghash.hash, g->mask);
@@ -491,15 +492,15 @@ TR_INLINE void end(struct tr_gcm *g)
     g->phase = IDLE;
 }
 
-static __attribute__((__noinline__)) enum tr_status tag_otherwise(struct tr_gcm *g, uint8_t *tag,
-                                                                  size_t tag_len)
+static __attribute__((__noinline__)) enum tr_status gcm_tag_otherwise(struct tr_gcm *g,
+                                                                      uint8_t *tag, size_t tag_len)
 {
     if (!is_open(g))
         return TR_ERR_STATE;
     if (tag_len == 0 || tag_len > TR_BLOCK)
         return TR_ERR_TAG_LENGTH;
     if (g->phase != WHOLE)
-        make_tag(g);
+        gcm_make_tag(g);
     partial_store(tag, partial_load_block(g->mask), tag_len);
     end(g);
     return TR_OK;
@@ -509,7 +510,7 @@ static __attribute__((__noinline__)) enum tr_status tag_otherwise(struct tr_gcm 
 enum tr_status tr_gcm_tag(struct tr_gcm *g, uint8_t *tag, size_t tag_len)
 {
     if (g->phase != WHOLE || tag_len != TR_BLOCK || !is_open(g))
-        return tag_otherwise(g, tag, tag_len);
+        return gcm_tag_otherwise(g, tag, tag_len);
     __builtin_memcpy(tag, g->mask, TR_BLOCK);
     end(g);
     return TR_OK;
@@ -522,7 +523,7 @@ enum tr_status tr_gcm_check(struct tr_gcm *g, const uint8_t *tag, size_t tag_len
     if (tag_len == 0 || tag_len > TR_BLOCK)
         return TR_ERR_TAG_LENGTH;
     if (g->phase != WHOLE)
-        make_tag(g);
+        gcm_make_tag(g);
     int good = TR_PUBLIC(tr_same_tag(g->mask, tag, tag_len));
     end(g);
     return good ? TR_OK : TR_ERR_TAG;

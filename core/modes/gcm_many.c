@@ -14,7 +14,7 @@
 /* So many jobs of one key are faster without those of other keys. */
 #    define LEAST_ALONE 16u
 
-static enum tr_status check(const struct tr_gcm_job *job)
+static enum tr_status gcm_check_job(const struct tr_gcm_job *job)
 {
     const uint64_t iv_len = job->iv_len, aad_len = job->aad_len, len = job->len;
     if (!tr_is_set(&job->key->aes))
@@ -27,10 +27,10 @@ static enum tr_status check(const struct tr_gcm_job *job)
 }
 
 /* Checks all jobs, and returns the first error. */
-static enum tr_status check_all(const struct tr_gcm_job *jobs, size_t count)
+static enum tr_status gcm_check_jobs(const struct tr_gcm_job *jobs, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        enum tr_status status = check(&jobs[i]);
+        enum tr_status status = gcm_check_job(&jobs[i]);
         if (status == TR_OK && tr_bad_overlap(jobs[i].out, jobs[i].in, jobs[i].len))
             status = TR_ERR_OVERLAP;
         if (status != TR_OK)
@@ -43,7 +43,7 @@ static enum tr_status check_all(const struct tr_gcm_job *jobs, size_t count)
  * their inputs. They have one key or, with data of at most a block, keys of one kind. Sets
  * *own_keys if they have several keys. Many jobs of one key are a run of their own. Messages of a
  * block take 25 cycles each, of which this loop must not be a large part. */
-static size_t run_length(const struct tr_gcm_job *jobs, size_t count, int *own_keys)
+static size_t gcm_run_length(const struct tr_gcm_job *jobs, size_t count, int *own_keys)
 {
     const struct tr_gcm_job first = jobs[0];
     const struct tr_gcm_key *key = first.key;
@@ -70,9 +70,9 @@ static size_t run_length(const struct tr_gcm_job *jobs, size_t count, int *own_k
     return i;
 }
 
-/* As run_length(), but fast where all jobs make one run: all share a key, or no two adjacent jobs
- * share a key. */
-static int all_alike(const struct tr_gcm_job *jobs, size_t count, int *own_keys)
+/* As gcm_run_length(), but fast where all jobs make one run: all share a key, or no two adjacent
+ * jobs share a key. */
+static int gcm_alike(const struct tr_gcm_job *jobs, size_t count, int *own_keys)
 {
     const struct tr_aes_key *key = &jobs->key->aes;
     tr_gcm_alike_fn *compare = tr_whole_calls(key)->gcm_alike;
@@ -92,7 +92,7 @@ int tr_many_passes(const struct tr_backend *b)
 }
 
 /* The multi-message code for jobs like this one, or NULL. */
-static tr_gcm_many_fn *code_for(const struct tr_gcm_job *job)
+static tr_gcm_many_fn *gcm_code_for(const struct tr_gcm_job *job)
 {
     const struct tr_aes_key *key = &job->key->aes;
     const int fits = job->iv_len == TR_GCM_IV && job->tag_len == TR_BLOCK && job->len != 0 &&
@@ -101,7 +101,7 @@ static tr_gcm_many_fn *code_for(const struct tr_gcm_job *job)
     return many != NULL && tr_many_passes(key->backend) ? many : NULL;
 }
 
-static void one(struct tr_gcm_job *j, int decrypt)
+static void gcm_one_job(struct tr_gcm_job *j, int decrypt)
 {
     j->status = decrypt ? tr_gcm_open(j->key, j->iv, j->iv_len, j->aad, j->aad_len, j->out, j->in,
                                       j->len, j->tag, j->tag_len)
@@ -110,10 +110,10 @@ static void one(struct tr_gcm_job *j, int decrypt)
 }
 
 /* Passes a run of jobs to the multi-message code. Returns how many it has processed. */
-static size_t run(struct tr_gcm_job *jobs, size_t n, int decrypt, int own_keys)
+static size_t gcm_run(struct tr_gcm_job *jobs, size_t n, int decrypt, int own_keys)
 {
     const int pays = n >= LEAST && (!own_keys || jobs->len <= TR_BLOCK);
-    tr_gcm_many_fn *many = pays ? code_for(jobs) : NULL;
+    tr_gcm_many_fn *many = pays ? gcm_code_for(jobs) : NULL;
     if (many == NULL)
         return 0;
     const size_t done = many(jobs, n, decrypt, own_keys);
@@ -127,16 +127,17 @@ static enum tr_status gcm_many(struct tr_gcm_job *jobs, size_t count, int decryp
     int own_keys;
     if (count == 0)
         return TR_OK;
-    enum tr_status status = check_all(jobs, 1);
+    enum tr_status status = gcm_check_jobs(jobs, 1);
     if (status != TR_OK)
         return status;
-    size_t n = all_alike(jobs, count, &own_keys) ? count : run_length(jobs, count, &own_keys);
-    if (n != count && (status = check_all(jobs + 1, count - 1)) != TR_OK)
+    size_t n = gcm_alike(jobs, count, &own_keys) ? count : gcm_run_length(jobs, count, &own_keys);
+    if (n != count && (status = gcm_check_jobs(jobs + 1, count - 1)) != TR_OK)
         return status;
-    for (size_t i = 0; i < count; n = i < count ? run_length(jobs + i, count - i, &own_keys) : 0) {
+    for (size_t i = 0; i < count;
+         n = i < count ? gcm_run_length(jobs + i, count - i, &own_keys) : 0) {
         const size_t end = i + n;
-        for (i += run(jobs + i, n, decrypt, own_keys); i < end; i++)
-            one(&jobs[i], decrypt);
+        for (i += gcm_run(jobs + i, n, decrypt, own_keys); i < end; i++)
+            gcm_one_job(&jobs[i], decrypt);
     }
     for (size_t i = 0; decrypt && i < count && status == TR_OK; i++)
         status = jobs[i].status;
@@ -153,8 +154,8 @@ void tr_gcm_encrypt_many(struct tr_gcm *const *messages, struct tr_gcm_job *jobs
     for (size_t i = 0; i < count;) {
         int own_keys;
         /* A job whose output overlaps its input makes no run: it is done alone. */
-        const size_t n = run_length(jobs + i, count - i, &own_keys), end = i + (n != 0 ? n : 1);
-        const size_t taken = i + (jobs[i].key != NULL ? run(jobs + i, n, 0, own_keys) : 0);
+        const size_t n = gcm_run_length(jobs + i, count - i, &own_keys), end = i + (n != 0 ? n : 1);
+        const size_t taken = i + (jobs[i].key != NULL ? gcm_run(jobs + i, n, 0, own_keys) : 0);
         for (; i < taken; i++)
             tr_gcm_taken(messages[i], jobs[i].len);
         for (; i < end; i++)

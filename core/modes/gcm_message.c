@@ -88,7 +88,7 @@ TR_INLINE tr_gcm_fn *any_call(const struct tr_gcm_key *key, size_t iv_len, size_
 }
 
 #define DEFINE_ANY(seal, open)                                                                     \
-    static __attribute__((__noinline__)) enum tr_status seal##_by_operations(PARAMETERS)           \
+    static __attribute__((__noinline__)) enum tr_status gcm_##seal##_by_operations(PARAMETERS)     \
     {                                                                                              \
         return by_operations(ARGUMENTS, open);                                                     \
     }                                                                                              \
@@ -96,7 +96,7 @@ TR_INLINE tr_gcm_fn *any_call(const struct tr_gcm_key *key, size_t iv_len, size_
     {                                                                                              \
         tr_gcm_fn *call = any_call(key, iv_len, aad_len, out, in, len, tag_len, open);             \
         if (__builtin_expect(call == NULL, 0))                                                     \
-            call = seal##_by_operations;                                                           \
+            call = gcm_##seal##_by_operations;                                                     \
         return call(ARGUMENTS);                                                                    \
     }
 DEFINE_ANY(seal, 0)

@@ -22,7 +22,7 @@ enum tr_status tr_gcm_siv_set_key(struct tr_gcm_siv_key *key, const struct tr_ba
 /* Multiplies POLYVAL's key by x and stores it in GHASH's form, where the first bit is the
  * coefficient of x^0. Uses one wide store, because a vector load follows: narrower stores would
  * cause a store-forwarding stall. */
-static void store_hash_key(uint8_t h[16], struct partial_block key)
+static void gcm_siv_store_hash_key(uint8_t h[16], struct partial_block key)
 {
     uint64_t carry = 0 - (key.low & 1);
     uint64_t high = key.high >> 1 ^ (carry & 0xe100000000000000),
@@ -46,8 +46,8 @@ enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *g, const struct tr_gcm_siv_ke
     for (size_t i = 0; i < n; i++)
         partial_store_vector(blocks[i], (struct partial_block){block.low | i, block.high});
     tr_bulk(&key->aes, TR_OP_ECB_ENCRYPT, blocks[0], blocks[0], n, NULL);
-    store_hash_key(g->hash.h,
-                   (struct partial_block){partial_load64(blocks[0]), partial_load64(blocks[1])});
+    gcm_siv_store_hash_key(
+        g->hash.h, (struct partial_block){partial_load64(blocks[0]), partial_load64(blocks[1])});
     g->hash.unshared = 1;
     g->hash.short_len = 0;
     tr_ghash_expand(&g->hash, key->aes.backend);
@@ -91,7 +91,7 @@ static void gcm_siv_polyval(void *message, const uint8_t *data, size_t blocks)
 }
 
 /* Hashes whole blocks, and the tail padded with zeros. */
-static void polyval_padded(struct tr_gcm_siv *g, const uint8_t *data, size_t len)
+static void gcm_siv_polyval_padded(struct tr_gcm_siv *g, const uint8_t *data, size_t len)
 {
     uint8_t block[TR_BLOCK] = {0};
     size_t whole = len / TR_BLOCK, rest = len % TR_BLOCK;
@@ -123,8 +123,8 @@ static void gcm_siv_hash_message(struct tr_gcm_siv *g, const uint8_t *plaintext,
     if (len <= SHORT) {
         end = tr_append_padded(tr_append_padded(all, g->buffer, g->used), plaintext, len);
     } else {
-        polyval_padded(g, g->buffer, g->used);
-        polyval_padded(g, plaintext, len);
+        gcm_siv_polyval_padded(g, g->buffer, g->used);
+        gcm_siv_polyval_padded(g, plaintext, len);
     }
     partial_store_vector(end, lengths);
     gcm_siv_polyval(g, all, (size_t)(end - all) / TR_BLOCK + 1);
@@ -132,7 +132,8 @@ static void gcm_siv_hash_message(struct tr_gcm_siv *g, const uint8_t *plaintext,
 }
 
 /* Computes the tag of the plaintext (section 4). */
-static void make_tag(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t len, uint8_t tag[16])
+static void gcm_siv_make_tag(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t len,
+                             uint8_t tag[16])
 {
     gcm_siv_hash_message(g, plaintext, len);
     struct partial_block hash = partial_load_block(g->ghash.hash),
@@ -146,7 +147,7 @@ static void make_tag(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t len,
 
 /* Computes the counter blocks of a chunk. The counter is the first 32 bits, little-endian, and
  * wraps. */
-static void next_counters(uint8_t *blocks, size_t n, uint8_t counter[16])
+static void gcm_siv_next_counters(uint8_t *blocks, size_t n, uint8_t counter[16])
 {
     uint32_t count = (uint32_t)__builtin_bswap64(tr_load64_be(counter));
     for (size_t i = 0; i < n; i++, count++) {
@@ -178,7 +179,7 @@ static void gcm_siv_counter_mode(struct tr_gcm_siv *g, const uint8_t tag[16], ui
     while (len != 0) {
         size_t n = len < sizeof(keystream) ? len : sizeof(keystream);
         size_t blocks = (n + TR_BLOCK - 1) / TR_BLOCK, i = 0;
-        next_counters(keystream, blocks, counter);
+        gcm_siv_next_counters(keystream, blocks, counter);
         tr_bulk(&g->aes, TR_OP_ECB_ENCRYPT, keystream, keystream, blocks, NULL);
         for (; i + TR_BLOCK <= n; i += TR_BLOCK)
             tr_xor_block(out + i, in + i, keystream + i);
@@ -191,8 +192,8 @@ static void gcm_siv_counter_mode(struct tr_gcm_siv *g, const uint8_t tag[16], ui
     tr_cleanse(keystream, (most + TR_BLOCK - 1) / TR_BLOCK * TR_BLOCK);
 }
 
-static enum tr_status check(const struct tr_gcm_siv *g, const uint8_t *out, const uint8_t *in,
-                            size_t len)
+static enum tr_status gcm_siv_check(const struct tr_gcm_siv *g, const uint8_t *out,
+                                    const uint8_t *in, size_t len)
 {
     if (g->phase != AAD || !tr_is_set(&g->aes))
         return TR_ERR_STATE;
@@ -205,11 +206,11 @@ static enum tr_status check(const struct tr_gcm_siv *g, const uint8_t *out, cons
 enum tr_status tr_gcm_siv_encrypt(struct tr_gcm_siv *g, uint8_t *out, const uint8_t *in, size_t len,
                                   uint8_t tag[16])
 {
-    enum tr_status status = check(g, out, in, len);
+    enum tr_status status = gcm_siv_check(g, out, in, len);
     if (status != TR_OK)
         return status;
     uint8_t made[TR_BLOCK];
-    make_tag(g, in, len, made);
+    gcm_siv_make_tag(g, in, len, made);
     TR_PUBLISH(made, TR_BLOCK); /* the tag is public; CTR branches on the counter made of it */
     gcm_siv_counter_mode(g, made, out, in, len);
     __builtin_memcpy(tag, made, TR_BLOCK);
@@ -220,12 +221,12 @@ enum tr_status tr_gcm_siv_encrypt(struct tr_gcm_siv *g, uint8_t *out, const uint
 enum tr_status tr_gcm_siv_decrypt(struct tr_gcm_siv *g, uint8_t *out, const uint8_t *in, size_t len,
                                   const uint8_t tag[16])
 {
-    enum tr_status status = check(g, out, in, len);
+    enum tr_status status = gcm_siv_check(g, out, in, len);
     if (status != TR_OK)
         return status;
     uint8_t expected[TR_BLOCK];
     gcm_siv_counter_mode(g, tag, out, in, len);
-    make_tag(g, out, len, expected);
+    gcm_siv_make_tag(g, out, len, expected);
     g->phase = IDLE;
     if (!TR_PUBLIC(tr_same_tag(expected, tag, TR_BLOCK))) {
         tr_cleanse(out, len);

@@ -9,7 +9,7 @@
 static const uint8_t zeros[TR_BLOCK];
 
 /* Sets the fields of a shared key that ghash_key() does not. */
-static void start_hash(struct tr_ghash_key *hash, const struct tr_aes_key *aes)
+static void ghash_start_hash(struct tr_ghash_key *hash, const struct tr_aes_key *aes)
 {
     hash->short_len = tr_whole_calls(aes)->gcm[0][0] != NULL ? tr_ghash_short_len(0) : 0;
     hash->unshared = hash->in_pieces = 0;
@@ -25,7 +25,7 @@ enum tr_status tr_ghash_set_key(struct tr_ghash_key *hash, struct tr_aes_key *ae
         tr_env_vector_begin(backend->features)) {
         aes->rounds = (uint32_t)key_len / 4 + 6;
         aes->backend = backend;
-        start_hash(hash, aes);
+        ghash_start_hash(hash, aes);
         backend->gcm_key(aes, hash, raw);
         tr_env_vector_end();
         return TR_OK;
@@ -33,7 +33,7 @@ enum tr_status tr_ghash_set_key(struct tr_ghash_key *hash, struct tr_aes_key *ae
     enum tr_status status = tr_aes_set_encryption_key(aes, backend, raw, key_len);
     if (status != TR_OK)
         return status;
-    start_hash(hash, aes);
+    ghash_start_hash(hash, aes);
     tr_bulk(aes, TR_OP_ECB_ENCRYPT, hash->h, zeros, 1, NULL);
     tr_ghash_expand(hash, aes->backend);
     return TR_OK;
@@ -52,7 +52,7 @@ void tr_ghash_expand(struct tr_ghash_key *hash, const struct tr_backend *backend
     }
 }
 
-static void add_part(struct tr_ghash *ghash, unsigned used, struct partial_block data)
+static void ghash_add_part(struct tr_ghash *ghash, unsigned used, struct partial_block data)
 {
     partial_store_block(ghash->hash,
                         partial_xor(partial_load_block(ghash->hash), partial_up(data, used)));
@@ -65,7 +65,7 @@ void tr_ghash_update(struct tr_ghash *ghash, const struct tr_aes_key *key, unsig
         tr_ghash_pad(ghash, key, used);
     if (len != 0 && *used != 0) {
         size_t n = TR_BLOCK - *used < len ? TR_BLOCK - *used : len;
-        add_part(ghash, *used, partial_load(data, n));
+        ghash_add_part(ghash, *used, partial_load(data, n));
         *used += (unsigned)n;
         data += n;
         len -= n;
@@ -78,7 +78,7 @@ void tr_ghash_update(struct tr_ghash *ghash, const struct tr_aes_key *key, unsig
         len %= TR_BLOCK;
     }
     if (len != 0) {
-        add_part(ghash, 0, partial_load(data, len));
+        ghash_add_part(ghash, 0, partial_load(data, len));
         *used = (unsigned)len;
     }
 }

@@ -12,13 +12,13 @@ static const uint8_t kw_iv[SEMI] = {0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0x
 static const uint8_t kwp_icv[4] = {0xa6, 0x59, 0x59, 0xa6};
 
 /* The cipher direction for wrapping or unwrapping (section 5.1). */
-static enum tr_op cipher(int unwrap, int inverse)
+static enum tr_op kw_cipher(int unwrap, int inverse)
 {
     return (unwrap != 0) != (inverse != 0) ? TR_OP_ECB_DECRYPT : TR_OP_ECB_ENCRYPT;
 }
 
 /* Computes the function W (section 6.1) in place on n semiblocks, at least three. */
-static void w(const struct tr_aes_key *key, enum tr_op op, uint8_t *s, size_t n)
+static void kw_w(const struct tr_aes_key *key, enum tr_op op, uint8_t *s, size_t n)
 {
     uint8_t block[TR_BLOCK];
     uint64_t t = 0;
@@ -36,8 +36,8 @@ static void w(const struct tr_aes_key *key, enum tr_op op, uint8_t *s, size_t n)
 }
 
 /* The inverse of W. The first semiblock is in `a`, the other n are in `r`. */
-static void w_inverse(const struct tr_aes_key *key, enum tr_op op, uint8_t a[SEMI], uint8_t *r,
-                      size_t n)
+static void kw_w_inverse(const struct tr_aes_key *key, enum tr_op op, uint8_t a[SEMI], uint8_t *r,
+                         size_t n)
 {
     uint8_t block[TR_BLOCK];
     uint64_t t = 6 * (uint64_t)n;
@@ -64,7 +64,7 @@ enum tr_status tr_kw_wrap(const struct tr_aes_key *key, int inverse, const uint8
         return TR_ERR_LENGTH;
     __builtin_memmove(out + SEMI, in, len);
     __builtin_memcpy(out, iv != NULL ? iv : kw_iv, SEMI);
-    w(key, cipher(0, inverse), out, len / SEMI + 1);
+    kw_w(key, kw_cipher(0, inverse), out, len / SEMI + 1);
     return TR_OK;
 }
 
@@ -78,7 +78,7 @@ enum tr_status tr_kw_unwrap(const struct tr_aes_key *key, int inverse, const uin
         return TR_ERR_LENGTH;
     __builtin_memcpy(a, in, SEMI);
     __builtin_memmove(out, in + SEMI, len - SEMI);
-    w_inverse(key, cipher(1, inverse), a, out, len / SEMI - 1);
+    kw_w_inverse(key, kw_cipher(1, inverse), a, out, len / SEMI - 1);
     int good = TR_PUBLIC(tr_equal(a, iv != NULL ? iv : kw_iv, SEMI));
     tr_cleanse(a, sizeof(a));
     if (!good)
@@ -99,9 +99,9 @@ enum tr_status tr_kwp_wrap(const struct tr_aes_key *key, int inverse, const uint
     tr_store64_be(out, len);
     __builtin_memcpy(out, icv != NULL ? icv : kwp_icv, sizeof(kwp_icv));
     if (padded == SEMI)
-        tr_bulk(key, cipher(0, inverse), out, out, 1, NULL);
+        tr_bulk(key, kw_cipher(0, inverse), out, out, 1, NULL);
     else
-        w(key, cipher(0, inverse), out, padded / SEMI + 1);
+        kw_w(key, kw_cipher(0, inverse), out, padded / SEMI + 1);
     return TR_OK;
 }
 
@@ -134,11 +134,11 @@ enum tr_status tr_kwp_unwrap(const struct tr_aes_key *key, int inverse, const ui
         return TR_ERR_LENGTH;
     __builtin_memcpy(block, in, TR_BLOCK);
     if (room == SEMI) {
-        tr_bulk(key, cipher(1, inverse), block, block, 1, NULL);
+        tr_bulk(key, kw_cipher(1, inverse), block, block, 1, NULL);
         __builtin_memcpy(out, block + SEMI, SEMI);
     } else {
         __builtin_memmove(out, in + SEMI, room);
-        w_inverse(key, cipher(1, inverse), block, out, room / SEMI);
+        kw_w_inverse(key, kw_cipher(1, inverse), block, out, room / SEMI);
     }
     int good = TR_PUBLIC(kwp_is_right(block, icv, out, room, &plaintext));
     tr_cleanse(block, sizeof(block));

@@ -14,7 +14,7 @@ static const enum tr_op counted_as[] = {[TR_MB_CBC] = TR_OP_CBC_ENCRYPT,
                                         [TR_MB_CFB] = TR_OP_CFB_ENCRYPT,
                                         [TR_MB_MAC] = TR_OP_CBC_ENCRYPT};
 
-static void alone(enum tr_mb_op op, const struct tr_job *job)
+static void multibuffer_alone(enum tr_mb_op op, const struct tr_job *job)
 {
     if (op == TR_MB_MAC)
         tr_cbc_mac(job->key, job->chain, job->in, job->blocks);
@@ -38,7 +38,7 @@ static void alone(enum tr_mb_op op, const struct tr_job *job)
  * many lanes. The estimate ignores this. In 32-bit code, it may therefore choose multi-buffer code
  * where running the jobs one after the other is a little faster.
  */
-static int is_worth_it(const struct tr_backend *b, const struct tr_jobs *jobs)
+static int multibuffer_is_worth_it(const struct tr_backend *b, const struct tr_jobs *jobs)
 {
     const uint64_t count = jobs->count;
     const unsigned lanes = b->features & TR_FEATURE_VAES ? 16 : 8;
@@ -50,7 +50,7 @@ static int is_worth_it(const struct tr_backend *b, const struct tr_jobs *jobs)
 
 /* Whether a backend's multi-buffer code passes its known-answer tests. If they fail, jobs run one
  * after the other. */
-static int are_trusted(const struct tr_backend *b)
+static int multibuffer_are_trusted(const struct tr_backend *b)
 {
     static uint32_t verdicts;
     unsigned i = 0;
@@ -66,8 +66,8 @@ static int are_trusted(const struct tr_backend *b)
 static void multibuffer_run(enum tr_mb_op op, const struct tr_jobs *jobs)
 {
     const struct tr_backend *b = tr_backend_with_multibuffer(jobs->list->key->backend);
-    if (jobs->count > 1 && b != NULL && is_worth_it(b, jobs) && are_trusted(b) &&
-        tr_env_vector_begin(b->features)) {
+    if (jobs->count > 1 && b != NULL && multibuffer_is_worth_it(b, jobs) &&
+        multibuffer_are_trusted(b) && tr_env_vector_begin(b->features)) {
         struct tr_job last;
         b->multibuffer(op, jobs, &last);
         tr_env_vector_end();
@@ -75,18 +75,18 @@ static void multibuffer_run(enum tr_mb_op op, const struct tr_jobs *jobs)
         if (b->count_blocks != NULL)
             b->count_blocks(b, counted_as[op], jobs->blocks - last.blocks);
         if (last.blocks != 0)
-            alone(op, &last);
+            multibuffer_alone(op, &last);
         return;
     }
     for (size_t i = 0; i < jobs->count; i++)
-        alone(op, &jobs->list[i]);
+        multibuffer_alone(op, &jobs->list[i]);
 }
 
 /* The number of length classes. Lengths in one class differ by less than 25 %. A class of longer
  * jobs has a lower number. */
 #define CLASSES 256u
 
-static unsigned class_of(size_t blocks)
+static unsigned multibuffer_class_of(size_t blocks)
 {
     const unsigned bits = 63 - (unsigned)__builtin_clzll(blocks);
     const unsigned next = (unsigned)(((uint64_t)blocks << 2 >> bits) & 3);
@@ -104,21 +104,21 @@ static void multibuffer_run_in_order(enum tr_mb_op op, const struct tr_jobs *job
     uint8_t place[CLASSES] = {0};
     unsigned before = 0;
     for (size_t i = 0; i < count; i++)
-        place[class_of(list[i].blocks)]++;
+        place[multibuffer_class_of(list[i].blocks)]++;
     for (unsigned i = 0; i < CLASSES; i++) {
         const unsigned n = place[i];
         place[i] = (uint8_t)before;
         before += n;
     }
     for (size_t i = 0; i < count; i++)
-        sorted[place[class_of(list[i].blocks)]++] = list[i];
+        sorted[place[multibuffer_class_of(list[i].blocks)]++] = list[i];
     ordered.list = sorted;
     multibuffer_run(op, &ordered);
 }
 
 /* Runs all jobs that have the first job's key size and backend, and removes them from the list.
  * Returns the number of remaining jobs. */
-static size_t run_kind(enum tr_mb_op op, struct tr_job *list, size_t count)
+static size_t multibuffer_run_kind(enum tr_mb_op op, struct tr_job *list, size_t count)
 {
     struct tr_job kind[MOST];
     struct tr_jobs jobs = {.list = kind};
@@ -138,7 +138,7 @@ static size_t run_kind(enum tr_mb_op op, struct tr_job *list, size_t count)
 }
 
 /* Runs the jobs of a list. Overwrites the list to remove empty jobs, and jobs that have run. */
-static void run_list(enum tr_mb_op op, struct tr_job *list, size_t count)
+static void multibuffer_run_list(enum tr_mb_op op, struct tr_job *list, size_t count)
 {
     struct tr_jobs jobs = {.list = list};
     size_t before = SIZE_MAX;
@@ -159,7 +159,7 @@ static void run_list(enum tr_mb_op op, struct tr_job *list, size_t count)
     const struct tr_jobs summed = jobs;
     if (!alike) {
         for (size_t left = jobs.count; left != 0;)
-            left = run_kind(op, list, left);
+            left = multibuffer_run_kind(op, list, left);
     } else if (!ordered) {
         multibuffer_run_in_order(op, &summed);
     } else if (jobs.count != 0) {
@@ -173,6 +173,6 @@ void tr_multibuffer(enum tr_mb_op op, tr_list_jobs_fn *list_jobs, const void *jo
     for (size_t i = 0; i < count; i += MOST) {
         const size_t n = count - i < MOST ? count - i : MOST;
         list_jobs(list, jobs, i, n);
-        run_list(op, list, n);
+        multibuffer_run_list(op, list, n);
     }
 }

@@ -30,12 +30,12 @@ void tr_ocb_rebind(struct tr_ocb *o, const struct tr_ocb_key *key)
     o->run.key = o->aad.key = key;
 }
 
-static const struct tr_aes_key *aes_of(const struct tr_ocb *o)
+static const struct tr_aes_key *ocb_aes_of(const struct tr_ocb *o)
 {
     return &o->run.key->aes;
 }
 
-static void restart(struct tr_ocb_run *r, const struct tr_ocb_key *key)
+static void ocb_restart(struct tr_ocb_run *r, const struct tr_ocb_key *key)
 {
     __builtin_memset(r->offset, 0, TR_BLOCK);
     __builtin_memset(r->checksum, 0, TR_BLOCK);
@@ -45,7 +45,7 @@ static void restart(struct tr_ocb_run *r, const struct tr_ocb_key *key)
 
 /* Computes the first offset (section 4.2, "Nonce-dependent and per-encryption variables"). The
  * branch on `bottom` and the shifts by it depend only on the nonce, which is public. */
-static void first_offset(struct tr_ocb *o, const uint8_t *nonce, size_t nonce_len)
+static void ocb_first_offset(struct tr_ocb *o, const uint8_t *nonce, size_t nonce_len)
 {
     uint8_t top[TR_BLOCK];
     const unsigned before = TR_BLOCK - (unsigned)nonce_len;
@@ -56,7 +56,7 @@ static void first_offset(struct tr_ocb *o, const uint8_t *nonce, size_t nonce_le
     const unsigned bottom = (unsigned)(block.high >> 56) & 63;
     block.high &= ~((uint64_t)63 << 56);
     partial_store_vector(top, block);
-    tr_short_bulk(aes_of(o), TR_OP_ECB_ENCRYPT, top, top, 1, NULL);
+    tr_short_bulk(ocb_aes_of(o), TR_OP_ECB_ENCRYPT, top, top, 1, NULL);
     const uint64_t a = tr_load64_be(top), b = tr_load64_be(top + 8), c = a ^ (a << 8 | b >> 56);
     block.low = __builtin_bswap64(bottom == 0 ? a : a << bottom | b >> (64 - bottom));
     block.high = __builtin_bswap64(bottom == 0 ? b : b << bottom | c >> (64 - bottom));
@@ -74,9 +74,9 @@ enum tr_status tr_ocb_start(struct tr_ocb *o, const struct tr_ocb_key *key, cons
     if (tag_len == 0 || tag_len > TR_BLOCK)
         return TR_ERR_TAG_LENGTH;
     o->tag_len = (uint8_t)tag_len;
-    restart(&o->run, key);
-    restart(&o->aad, key);
-    first_offset(o, nonce, nonce_len);
+    ocb_restart(&o->run, key);
+    ocb_restart(&o->aad, key);
+    ocb_first_offset(o, nonce, nonce_len);
     o->used = 0;
     o->phase = MESSAGE;
     return TR_OK;
@@ -92,7 +92,7 @@ static void ocb_next_offsets(struct tr_ocb_run *r, uint8_t *offsets, size_t n)
 }
 
 /* Sets `out` to a XOR b, for n blocks. If `sum` is not NULL, XORs the blocks of `a` into `sum`. */
-static void add_blocks(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n, uint8_t *sum)
+static void ocb_add_blocks(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n, uint8_t *sum)
 {
     for (size_t i = 0; i < n * TR_BLOCK; i += TR_BLOCK) {
         if (sum != NULL)
@@ -106,7 +106,7 @@ static void ocb_whole_blocks(struct tr_ocb *o, uint8_t *out, const uint8_t *in, 
 {
     enum tr_op ecb = decrypt ? TR_OP_ECB_DECRYPT : TR_OP_ECB_ENCRYPT;
     enum tr_op fused = decrypt ? TR_OP_OCB_DECRYPT : TR_OP_OCB_ENCRYPT;
-    size_t done = tr_bulk(aes_of(o), fused, out, in, blocks, &o->run);
+    size_t done = tr_bulk(ocb_aes_of(o), fused, out, in, blocks, &o->run);
     blocks -= done;
     if (blocks == 0)
         return;
@@ -116,9 +116,9 @@ static void ocb_whole_blocks(struct tr_ocb *o, uint8_t *out, const uint8_t *in, 
     while (blocks != 0) {
         size_t n = blocks < TR_CHUNK ? blocks : TR_CHUNK;
         ocb_next_offsets(&o->run, offsets, n);
-        add_blocks(out, in, offsets, n, decrypt ? NULL : o->run.checksum);
-        tr_bulk(aes_of(o), ecb, out, out, n, NULL);
-        add_blocks(out, out, offsets, n, NULL);
+        ocb_add_blocks(out, in, offsets, n, decrypt ? NULL : o->run.checksum);
+        tr_bulk(ocb_aes_of(o), ecb, out, out, n, NULL);
+        ocb_add_blocks(out, out, offsets, n, NULL);
         for (size_t i = 0; decrypt && i < n * TR_BLOCK; i += TR_BLOCK)
             tr_xor_block(o->run.checksum, o->run.checksum, out + i);
         in += n * TR_BLOCK;
@@ -141,7 +141,7 @@ static void ocb_last_block(struct tr_ocb *o, uint8_t *out, const uint8_t *in, si
 {
     uint8_t pad[TR_BLOCK];
     tr_xor_block(o->run.offset, o->run.offset, o->run.key->l_star);
-    tr_short_bulk(aes_of(o), TR_OP_ECB_ENCRYPT, pad, o->run.offset, 1, NULL);
+    tr_short_bulk(ocb_aes_of(o), TR_OP_ECB_ENCRYPT, pad, o->run.offset, 1, NULL);
     struct partial_block data = partial_load(in, len);
     struct partial_block result = partial_first(partial_xor(data, partial_load_block(pad)), len);
     struct partial_block sum = partial_load_block(o->run.checksum);
@@ -154,7 +154,7 @@ static void ocb_last_block(struct tr_ocb *o, uint8_t *out, const uint8_t *in, si
 TR_INLINE enum tr_status update(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size_t len,
                                 int decrypt)
 {
-    if (o->phase != MESSAGE || !tr_is_set(aes_of(o)))
+    if (o->phase != MESSAGE || !tr_is_set(ocb_aes_of(o)))
         return TR_ERR_STATE;
     if (tr_bad_overlap(out, in, len))
         return TR_ERR_OVERLAP;
@@ -187,8 +187,8 @@ static void ocb_hash_blocks(void *message, const uint8_t *in, size_t blocks)
     while (blocks != 0) {
         size_t n = blocks < TR_CHUNK ? blocks : TR_CHUNK;
         ocb_next_offsets(&o->aad, work, n);
-        add_blocks(work, work, in, n, NULL);
-        tr_bulk(aes_of(o), TR_OP_ECB_ENCRYPT, work, work, n, NULL);
+        ocb_add_blocks(work, work, in, n, NULL);
+        tr_bulk(ocb_aes_of(o), TR_OP_ECB_ENCRYPT, work, work, n, NULL);
         for (size_t i = 0; i < n * TR_BLOCK; i += TR_BLOCK)
             tr_xor_block(o->aad.checksum, o->aad.checksum, work + i);
         in += n * TR_BLOCK;
@@ -199,7 +199,7 @@ static void ocb_hash_blocks(void *message, const uint8_t *in, size_t blocks)
 
 enum tr_status tr_ocb_aad(struct tr_ocb *o, const uint8_t *aad, size_t len)
 {
-    if ((o->phase != MESSAGE && o->phase != LAST) || !tr_is_set(aes_of(o)))
+    if ((o->phase != MESSAGE && o->phase != LAST) || !tr_is_set(ocb_aes_of(o)))
         return TR_ERR_STATE;
     tr_hash_aad(ocb_hash_blocks, o, o->buffer, &o->used, aad, len);
     return TR_OK;
@@ -208,18 +208,18 @@ enum tr_status tr_ocb_aad(struct tr_ocb *o, const uint8_t *aad, size_t len)
 /* Writes the 16-byte tag over the checksum, and ends the message. */
 static enum tr_status ocb_finish(struct tr_ocb *o)
 {
-    if ((o->phase != MESSAGE && o->phase != LAST) || !tr_is_set(aes_of(o)))
+    if ((o->phase != MESSAGE && o->phase != LAST) || !tr_is_set(ocb_aes_of(o)))
         return TR_ERR_STATE;
     uint8_t *tag = o->run.checksum;
     tr_xor_block(tag, tag, o->run.offset);
     tr_xor_block(tag, tag, o->run.key->l_dollar);
-    tr_short_bulk(aes_of(o), TR_OP_ECB_ENCRYPT, tag, tag, 1, NULL);
+    tr_short_bulk(ocb_aes_of(o), TR_OP_ECB_ENCRYPT, tag, tag, 1, NULL);
     if (o->used != 0) {
         partial_store_vector(o->buffer,
                              partial_xor(partial_load(o->buffer, o->used), end_mark(o->used)));
         tr_xor_block(o->buffer, o->buffer, o->aad.offset);
         tr_xor_block(o->buffer, o->buffer, o->run.key->l_star);
-        tr_short_bulk(aes_of(o), TR_OP_ECB_ENCRYPT, o->buffer, o->buffer, 1, NULL);
+        tr_short_bulk(ocb_aes_of(o), TR_OP_ECB_ENCRYPT, o->buffer, o->buffer, 1, NULL);
         tr_xor_block(tag, tag, o->buffer);
     }
     tr_xor_block(tag, tag, o->aad.checksum);

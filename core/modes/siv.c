@@ -67,7 +67,7 @@ enum tr_status tr_siv_aad(struct tr_siv *s, const uint8_t *aad, size_t len)
 /* Processes the plaintext, the last string of S2V (section 2.4), and stores the synthetic IV in v.
  * S2V's variable D is in s->sum. If the plaintext has at least 16 bytes, XORs D into a copy of the
  * last 16. Otherwise, XORs the doubled D into a padded copy of the plaintext. */
-static enum tr_status s2v_last(struct tr_siv *s, const uint8_t *data, size_t len, uint8_t v[16])
+static enum tr_status siv_s2v_last(struct tr_siv *s, const uint8_t *data, size_t len, uint8_t v[16])
 {
     uint8_t block[TR_BLOCK] = {0}, doubled[TR_BLOCK] = {0};
     struct tr_cmac mac;
@@ -94,8 +94,8 @@ static enum tr_status s2v_last(struct tr_siv *s, const uint8_t *data, size_t len
 }
 
 /* Counter mode (section 2.5). The first counter is V with two bits cleared. */
-static enum tr_status counter_mode(struct tr_siv *s, const uint8_t v[16], uint8_t *out,
-                                   const uint8_t *in, size_t len)
+static enum tr_status siv_counter_mode(struct tr_siv *s, const uint8_t v[16], uint8_t *out,
+                                       const uint8_t *in, size_t len)
 {
     uint8_t counter[TR_BLOCK], keystream[TR_BLOCK];
     unsigned used = 0;
@@ -107,8 +107,8 @@ static enum tr_status counter_mode(struct tr_siv *s, const uint8_t v[16], uint8_
     return status;
 }
 
-static enum tr_status check(const struct tr_siv *s, const uint8_t *out, const uint8_t *in,
-                            size_t len)
+static enum tr_status siv_check(const struct tr_siv *s, const uint8_t *out, const uint8_t *in,
+                                size_t len)
 {
     if (s->phase != AAD || !tr_is_set(&s->key->ctr))
         return TR_ERR_STATE;
@@ -118,14 +118,14 @@ static enum tr_status check(const struct tr_siv *s, const uint8_t *out, const ui
 enum tr_status tr_siv_encrypt(struct tr_siv *s, uint8_t *out, const uint8_t *in, size_t len,
                               uint8_t tag[16])
 {
-    enum tr_status status = check(s, out, in, len);
+    enum tr_status status = siv_check(s, out, in, len);
     if (status != TR_OK)
         return status;
     uint8_t v[TR_BLOCK];
-    status = s2v_last(s, in, len, v);
+    status = siv_s2v_last(s, in, len, v);
     TR_PUBLISH(v, TR_BLOCK); /* the tag is public; CTR branches on the counter made of it */
     if (status == TR_OK)
-        status = counter_mode(s, v, out, in, len);
+        status = siv_counter_mode(s, v, out, in, len);
     if (status != TR_OK)
         return status;
     __builtin_memcpy(tag, v, TR_BLOCK);
@@ -136,13 +136,13 @@ enum tr_status tr_siv_encrypt(struct tr_siv *s, uint8_t *out, const uint8_t *in,
 enum tr_status tr_siv_decrypt(struct tr_siv *s, uint8_t *out, const uint8_t *in, size_t len,
                               const uint8_t tag[16])
 {
-    enum tr_status status = check(s, out, in, len);
+    enum tr_status status = siv_check(s, out, in, len);
     if (status != TR_OK)
         return status;
     uint8_t expected[TR_BLOCK];
-    status = counter_mode(s, tag, out, in, len);
+    status = siv_counter_mode(s, tag, out, in, len);
     if (status == TR_OK)
-        status = s2v_last(s, out, len, expected);
+        status = siv_s2v_last(s, out, len, expected);
     s->phase = DONE;
     if (status != TR_OK || !TR_PUBLIC(tr_equal(expected, tag, TR_BLOCK))) {
         tr_cleanse(out, len);

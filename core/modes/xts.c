@@ -81,8 +81,8 @@ void tr_xts_blocks(const struct tr_aes_key *key, int decrypt, uint8_t *out, cons
 }
 
 /* Processes one block with this tweak. */
-static void one_block(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
-                      const uint8_t tweak[16])
+static void xts_one_block(const struct tr_aes_key *key, int decrypt, uint8_t *out,
+                          const uint8_t *in, const uint8_t tweak[16])
 {
     struct tr_xts_run run;
     run.key = NULL;
@@ -103,7 +103,7 @@ static void xts_fill_up(const struct tr_aes_key *key, int decrypt, uint8_t *out,
     struct partial_block kept = partial_xor(stolen, partial_first(stolen, rest));
     partial_store_block(filled, partial_xor(end, kept));
     partial_store(out + TR_BLOCK, partial_first(stolen, rest), rest);
-    one_block(key, decrypt, out, filled, tweak);
+    xts_one_block(key, decrypt, out, filled, tweak);
     tr_cleanse_inline(filled, sizeof(filled));
 }
 
@@ -121,7 +121,7 @@ void tr_xts_steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const
     __builtin_memcpy(tweaks[0], run->tweak, TR_BLOCK);
     tr_xts_double(tweaks[1], run->tweak);
     const unsigned first = decrypt != 0;
-    one_block(key, decrypt, full, in, tweaks[first]);
+    xts_one_block(key, decrypt, full, in, tweaks[first]);
     xts_fill_up(key, decrypt, out, in, full, rest, tweaks[1 - first]);
     tr_cleanse_inline(tweaks, sizeof(tweaks));
     tr_cleanse_inline(full, sizeof(full));
@@ -131,8 +131,8 @@ void tr_xts_steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const
  * caller encrypts the full block together with the blocks before it, so that only the filled block
  * goes through the rounds alone. If `in` equals `out`, this method is slower: the load of the
  * partial block spans bytes that were just stored, which causes a store-forwarding stall. */
-static void steal_after(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t rest,
-                        struct tr_xts_run *run)
+static void xts_steal_after(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                            size_t rest, struct tr_xts_run *run)
 {
     run->rest = rest;
     run->full_done = 1;
@@ -149,7 +149,7 @@ TR_INLINE void data_unit(const struct tr_aes_key *key, int decrypt, uint8_t *out
     size_t rest = len % TR_BLOCK, whole = len / TR_BLOCK - (rest != 0);
     if (rest != 0 && !decrypt && whole != 0 && out != in) {
         xts_blocks(key, 0, out, in, whole + 1, run);
-        steal_after(key, out + whole * TR_BLOCK, in + whole * TR_BLOCK, rest, run);
+        xts_steal_after(key, out + whole * TR_BLOCK, in + whole * TR_BLOCK, rest, run);
         return;
     }
     xts_blocks(key, decrypt, out, in, whole, run);

@@ -86,13 +86,17 @@ comm -23 "$work/declared" "$work/tested" | grep -v '_rebind$' | sed 's/$/() has 
 is_empty "$work/log"
 result $? 'the contract of every function is tested'
 
-# A profile then says which backend ran. Object files are named by their folder: x86_vaes512_gcm.c.o.
-# 32-bit code has functions of the compiler that return the program counter, and Arm's objects have
+# A profile then says which backend and mode ran. Object files are named by their folder:
+# x86_vaes512_gcm.c.o, modes_gcm_many.c.o. A mode's functions begin with tr_ or the mode. 32-bit code has functions of the compiler that return the program counter, and Arm's objects have
 # symbols that tell code from data ($x, $d).
-nm --defined-only "$static" | awk '/^.*\.o:$/ { backend = $0 ~ /^(x86|arm|simd|portable_bitslice)/; next }
-    backend && $2 ~ /^[tT]$/ && $3 !~ /^(tr|bitslice|vperm)_|^__x86\.get_pc_thunk|^\$/ { print $3 }' >"$work/log"
+nm --defined-only "$static" | awk '/\.o:$/ {
+        prefix = /^(x86|arm|simd|portable_bitslice)/ ? "bitslice_|vperm_" : ""
+        if (sub(/^modes_/, "")) prefix = substr($0, 1, match($0, /[_.]/) - 1)
+        next
+    }
+    prefix && $2 ~ /^[tT]$/ && $3 !~ "^(tr_|__x86\\.get_pc_thunk|[$]|" prefix ")" { print prefix, $3 }' >"$work/log"
 is_empty "$work/log"
-result $? 'the symbols of a backend name it'
+result $? 'the symbols of a backend or a mode name it'
 
 if echo '#include <sys/sdt.h>' | $cc -E -x c - >/dev/null 2>&1; then
     readelf -n "$library" >"$work/log" 2>&1

@@ -45,8 +45,8 @@ static enum tr_status stub_checks(const uint8_t *out, const uint8_t *in, size_t 
 static enum tr_status stub_blocks(uint8_t *out, const uint8_t *in, size_t len)
 {
     enum tr_status status = stub_checks(out, in, len, NULL);
-    /* buffered_update() passes c.buffer in place, and ignores the status, because the real mode
-     * never reports an overlap there. This stub can report one, and then copies anyway. */
+    /* cipher_buffered_update() passes c.buffer in place, and ignores the status, because the real
+     * mode never reports an overlap there. This stub can report one, and then copies anyway. */
     if (status == TR_OK || (status == TR_ERR_OVERLAP && c.used != 0))
         memmove(out, in, len);
     return status;

@@ -12,8 +12,8 @@
  *
  * CBMC: --no-array-field-sensitivity --unwind 4 --unwindset memcmp.0:226
  * CBMC: --unwindset tr_cleanse_inline.0:6,tr_cleanse_inline.1:18,tr_cleanse_inline.2:18
- * CBMC: --unwindset counter_mode.0:2,secret_counter_mode.0:2,secret_counter_mode.1:2
- * CBMC: --unwindset secret_counter_mode.2:2
+ * CBMC: --unwindset gcm_counter_mode.0:2,gcm_secret_counter_mode.0:2
+ * CBMC: --unwindset gcm_secret_counter_mode.1:2,gcm_secret_counter_mode.2:2
  */
 #define LONGEST 20u
 #include "proof.h"

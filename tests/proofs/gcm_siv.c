@@ -6,8 +6,9 @@
  *
  * The proof detects this mutation: tr_gcm_siv_start() does not check whether the key is set.
  *
- * CBMC: --no-array-field-sensitivity --unwind 8 --unwindset polyval.1:3,counter_mode.1:17
- * CBMC: --object-bits 11 --unwindset counter_mode.2:3,tr_append_padded.0:3,next_counters.1:3
+ * CBMC: --no-array-field-sensitivity --object-bits 11 --unwind 8
+ * CBMC: --unwindset gcm_siv_polyval.1:3,gcm_siv_next_counters.1:3,tr_append_padded.0:3
+ * CBMC: --unwindset gcm_siv_counter_mode.1:17,gcm_siv_counter_mode.2:3
  */
 #include <string.h>
 
