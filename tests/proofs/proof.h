@@ -75,8 +75,8 @@ static void data_unchanged(bool done)
     assert((done && d.out != d.in && q >= d.out && q < d.out + d.len) || *q == out_before[i]);
 }
 
-/* Replaces tr_bad_overlap(), which part.c proves. Returns 0 if `len` is 0, as that function
- * does, and otherwise d.overlap. CBMC tries both values of d.overlap. */
+/* Replaces tr_bad_overlap(), which partial_block.c proves. Returns 0 if `len` is 0, as that
+ * function does, and otherwise d.overlap. CBMC tries both values of d.overlap. */
 static int stub_overlap(const uint8_t *out, const uint8_t *in, size_t len)
 {
     return d.overlap && len != 0;

@@ -27,7 +27,7 @@ static uint8_t byte_of(struct partial_block v, unsigned i)
     return (uint8_t)((i < 8 ? v.low : v.high) >> 8 * (i % 8));
 }
 
-static struct partial_block any_part(void)
+static struct partial_block any_partial(void)
 {
     return (struct partial_block){nondet_u64(), nondet_u64()};
 }
@@ -42,7 +42,7 @@ void proof_load_store(void)
     unsigned i = nondet_unsigned();
     ASSUME(i < 16);
     assert(byte_of(v, i) == (i < n ? p[i] : 0));
-    struct partial_block w = any_part();
+    struct partial_block w = any_partial();
     partial_store(p, w, n);
     size_t at = any_up_to(15);
     assert(bytes[at] ==
@@ -67,7 +67,7 @@ void proof_load_after(void)
  * reads the new v.low. tests/core/exhaustive.c tests partial_up() on all unit vectors instead. */
 void proof_shifts(void)
 {
-    struct partial_block v = any_part();
+    struct partial_block v = any_partial();
     unsigned n = (unsigned)any_up_to(16), i = nondet_unsigned();
     ASSUME(i < 16);
     assert(byte_of(partial_first(v, n), i) == (i < n ? byte_of(v, i) : 0));
