@@ -45,7 +45,6 @@ static const struct tr_tuning table[] = {
     {"znver4", 4, 1, 0, 0},
     {"znver5", 4, 2, 0, 0}, /* also Strix Halo */
     {"znver5-256", 4, 1, 0, 0}, /* Strix Point, Krackan: 512 bits in two halves */
-    {"zhaoxin", 4, 0, 0, 0}, /* also VIA; no figures are known */
 };
 /* clang-format on */
 #define COUNT (sizeof(table) / sizeof(table[0]))
@@ -98,7 +97,6 @@ static const struct model amd[] = {
     {0x1a, 0x20, 0x2f, "znver5-256"}, {0x1a, 0x40, 0x4f, "znver5"},
     {0x1a, 0x60, 0x6f, "znver5-256"}, {0x1a, 0x70, 0x7f, "znver5"},
 };
-static const struct model zhaoxin[] = {{6, 0x00, 0xff, "zhaoxin"}, {7, 0x00, 0xff, "zhaoxin"}};
 
 static const struct {
     char vendor[13];
@@ -106,9 +104,9 @@ static const struct {
     const struct model *model;
 } vendors[] = {
 #define MODELS(list) sizeof(list) / sizeof(list[0]), list
-    {"GenuineIntel", MODELS(intel)},   {"AuthenticAMD", MODELS(amd)},
-    {"HygonGenuine", MODELS(amd)},     {"CentaurHauls", MODELS(zhaoxin)},
-    {"  Shanghai  ", MODELS(zhaoxin)},
+    {"GenuineIntel", MODELS(intel)},
+    {"AuthenticAMD", MODELS(amd)},
+    {"HygonGenuine", MODELS(amd)},
 #undef MODELS
 };
 
