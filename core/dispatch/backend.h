@@ -182,7 +182,9 @@ struct tr_backend {
      * the block of zeros. NULL if the backend has no such function; a weaker backend's function is
      * never used instead. */
     void (*gcm_key)(struct tr_aes_key *key, struct tr_ghash_key *hash, const uint8_t *raw);
-    /* The table of blocks: what tr_bulk() calls. */
+    /* The table of blocks: what tr_bulk() calls. GCM_SEAL, GCM_OPEN and XTS_*_UNITS are whole calls,
+     * and stand here because they must work where the other table is empty or not asked: in a
+     * counting table, in a weaker backend, and where the environment may refuse the registers. */
     tr_bulk_fn *bulk[TR_OPS];
     /* The table of whole calls: what a mode tries first, by tr_whole_calls() (modes/modes.h). Each
      * does everything that a call asks for, and is never split. Any may be NULL. In counting tables
