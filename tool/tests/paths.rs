@@ -155,7 +155,7 @@ fn the_picture_has_bars_for_each_path() {
     for label in ["crossing", "OpenSSL with tenrounds"] {
         assert!(labels.contains(&label), "no {label:?} in {labels:?}");
     }
-    let all = labels.join("\n");
+    let all = labels.join(" ");
     for part in [
         "AES-128-CBC encrypt",
         "AES-128-CBC decrypt",

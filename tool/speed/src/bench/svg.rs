@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A run as a picture: grouped bars, the limit as a line over each group, and below it how many
-//! times faster tenrounds is than OpenSSL. Of several sizes, each algorithm has a panel with a
-//! group for each size. Of one size, a group is an algorithm. With --paths each number of threads
-//! has panels of its own.
+//! A run as a picture: groups of bars, the limit as a line across each group, and above it how many
+//! times as fast as OpenSSL tenrounds is. Of several sizes, each algorithm has a panel with a group
+//! for each size. Of one size, a group is an algorithm. With --paths each number of threads has
+//! panels of its own.
 
 use super::drawing::{
-    self, Anchor, Colour, Elements, Head, Mark, INK, LIMIT, MARGIN, PALE, TENROUNDS,
+    self, width, Elements, Head, Ink, Mark, Shape, AMBER, BLUE, END, GREEN, GRID, INK, MARGIN,
+    MARKER, MIDDLE, MUTED, PLAIN, RED, SMALL, START, WIDE,
 };
 use super::figure::{size_name, times, title, title_with_threads, Figure};
 use super::implementation::Implementation::{self, *};
@@ -14,31 +15,31 @@ use super::report::{self, skips_rounds, SKIPS_ROUNDS};
 use super::run::Run;
 
 const BARS: [Implementation; 3] = [Software, OpenSsl, Tenrounds];
-/// The width of a bar with the space beside it, and the space between two groups.
-const BAR: i32 = 31;
-const SPACE: i32 = 18;
-/// The plot: what is on its left and right, above and below it, and its height.
-const LEFT: i32 = 78;
-const RIGHT: i32 = 24;
-const ABOVE: i32 = 26;
-const BELOW: i32 = 74;
-const HIGH: i32 = 370;
-/// Minimum pixels between a label and the end of its bar, or a limit line.
+/// The height of a bar with the space around it, and of the bar alone.
+const ROW: i32 = 15;
+const BAR: i32 = 5;
+/// The bars are this long at most. The labels of the longest fit beside them.
+const LONG: i32 = 388;
+/// The heights of a group's heading, and of the space below it.
+const HEADING: i32 = 18;
+const SPACE: i32 = 11;
+/// The height of a panel's title, and of its axis with the space below it.
+const TITLE: i32 = 21;
+const AXIS: i32 = 40;
+/// Minimum pixels between a label and a marker, or a limit line.
 const GAP: i32 = 4;
-/// Half of the width of a limit line, rounded up.
-const HALF: i32 = 2;
-/// The height of a panel's title.
-const PANEL_TITLE: i32 = 22;
+/// Half of the width of a limit line.
+const HALF: i32 = 1;
 /// Groups of a panel; more go into another one below.
 const PER_PANEL: usize = 8;
 
-fn colour(who: Implementation) -> Colour {
+/// The marker of an implementation, and its colour.
+fn look(who: Implementation) -> (Shape, Ink) {
     match who {
-        Software => "#B0B7C1",
-        OpenSsl => "#5680B2",
-        AfAlg => "#D68910",
-        Crossing => "#969CA6",
-        _ => TENROUNDS,
+        OpenSsl => (Shape::Circle, BLUE),
+        AfAlg => (Shape::Diamond, AMBER),
+        Software | Crossing => (Shape::Square, MUTED),
+        _ => (Shape::Triangle, GREEN),
     }
 }
 
@@ -50,7 +51,7 @@ fn bars(run: &Run) -> &'static [Implementation] {
     }
 }
 
-/// Groups beside each other.
+/// Groups on one axis.
 struct Panel {
     title: String,
     groups: Vec<Group>,
@@ -58,7 +59,7 @@ struct Panel {
 
 /// A group of bars: one algorithm, or one size.
 struct Group {
-    lines: Vec<String>,
+    name: String,
     bars: Vec<(Implementation, f64)>,
     limit: Option<f64>,
     /// Ours, as a part of the limit.
@@ -85,10 +86,10 @@ fn one_size(blocks: &[&[Figure]]) -> Option<usize> {
     sizes.all(|f| f.case.bytes == first).then_some(first)
 }
 
-fn group(run: &Run, figure: &Figure, lines: Vec<String>) -> Group {
+fn group(run: &Run, figure: &Figure, name: String) -> Group {
     let bars = bars(run).iter();
     Group {
-        lines,
+        name,
         bars: bars
             .filter_map(|&who| Some((who, figure.rate(who)?)))
             .collect(),
@@ -98,16 +99,10 @@ fn group(run: &Run, figure: &Figure, lines: Vec<String>) -> Group {
     }
 }
 
-fn of_algorithm(run: &Run, figure: &Figure) -> Group {
-    let name = title(&figure.case).replacen("Poly", "\u{200b}Poly", 1);
-    let lines = name.split([' ', '\u{200b}']).map(str::to_owned);
-    group(run, figure, lines.collect())
-}
-
 fn panels(run: &Run) -> Vec<Panel> {
     let blocks = shown(run);
     if run.paths.is_some() || one_size(&blocks).is_none() {
-        let of_size = |f: &Figure| group(run, f, vec![size_name(f.case.bytes)]);
+        let of_size = |f: &Figure| group(run, f, size_name(f.case.bytes));
         let panel = |block: &&[Figure]| Panel {
             title: match run.paths {
                 Some(_) => title_with_threads(&block[0].case),
@@ -117,9 +112,10 @@ fn panels(run: &Run) -> Vec<Panel> {
         };
         return blocks.iter().map(panel).collect();
     }
+    let of_algorithm = |b: &&[Figure]| group(run, &b[0], title(&b[0].case));
     let panel = |blocks: &[&[Figure]]| Panel {
         title: String::new(),
-        groups: blocks.iter().map(|b| of_algorithm(run, &b[0])).collect(),
+        groups: blocks.iter().map(of_algorithm).collect(),
     };
     blocks.chunks(PER_PANEL).map(panel).collect()
 }
@@ -127,33 +123,14 @@ fn panels(run: &Run) -> Vec<Panel> {
 pub fn draw(run: &Run) -> String {
     let panels = panels(run);
     let groups: Vec<&Group> = panels.iter().flat_map(|panel| &panel.groups).collect();
-    let most = panels.iter().map(|p| p.groups.len()).max().unwrap_or(0);
-    let most = most.max(1) as i32;
-    let bars = groups.iter().map(|g| g.bars.len()).max().unwrap_or(0) as i32;
-    let wide = (LEFT + RIGHT + (BAR * bars + SPACE) * most).max(800);
     let values = groups
         .iter()
         .flat_map(|g| g.bars.iter().map(|b| b.1).chain(g.limit));
-    let frame = Frame {
-        wide,
-        group: (wide - LEFT - RIGHT) / most,
-        most: 1.15 * values.fold(0.0, f64::max) / 1e9,
-    };
-    let titled = panels.iter().any(|panel| !panel.title.is_empty());
-    let title = if titled { PANEL_TITLE } else { 0 };
-    let size = (wide, title + ABOVE + HIGH + BELOW);
-    drawing::picture(
-        &head(run, &groups),
-        panels.len(),
-        size,
-        |number, top, out| {
-            let panel = &panels[number];
-            if titled {
-                out.text((MARGIN, top + 4), Anchor::Start, (13.0, INK), &panel.title);
-            }
-            plot(&panel.groups, &frame, top + title, out);
-        },
-    )
+    let most = values.fold(0.0, f64::max);
+    drawing::picture(&head(run, &groups), |top, out| {
+        let below = |top, panel: &Panel| plot(panel, most, top, out);
+        panels.iter().fold(top, below)
+    })
 }
 
 fn head(run: &Run, groups: &[&Group]) -> Head {
@@ -192,24 +169,16 @@ fn entries(run: &Run, groups: &[&Group], threads: usize) -> Vec<(Mark, String)> 
             Tenrounds => "OpenSSL with tenrounds".to_owned(),
             other => report::label(other).to_owned(),
         };
-        (Mark::Square(colour(who)), label)
+        let (shape, ink) = look(who);
+        (Mark::Bar(shape, ink), label)
     });
     let limit = match threads {
         1 => "limit of this core (AES rounds alone)".to_owned(),
         n => format!("limit of {n} threads (AES rounds alone)"),
     };
     let limit = groups.iter().any(|g| g.limit.is_some()).then_some(limit);
-    bars.chain(limit.map(|label| (Mark::Line(LIMIT), label)))
+    bars.chain(limit.map(|label| (Mark::Line(RED), label)))
         .collect()
-}
-
-/// What all panels have in common, so that they can be compared.
-struct Frame {
-    wide: i32,
-    /// The pixels of a group.
-    group: i32,
-    /// The end of the axis, in gigabytes per second.
-    most: f64,
 }
 
 /// The labels of an axis up to a value: 4 to 8 multiples of 1, 2 or 5.
@@ -222,70 +191,70 @@ fn ticks(most: f64) -> Vec<f64> {
     (0..=count).map(|n| n as f64 * step).collect()
 }
 
-/// One panel, from its axis on.
-fn plot(groups: &[Group], frame: &Frame, top: i32, out: &mut Elements) {
-    let bottom = top + ABOVE + HIGH;
-    let height = |gigabytes: f64| (gigabytes / frame.most * f64::from(HIGH)).round() as i32;
-    let y = |bytes_per_second: f64| bottom - height(bytes_per_second / 1e9);
-    out.text((LEFT - 8, top + 4), Anchor::End, (11.0, INK), "GB/s");
-    for tick in ticks(frame.most) {
-        let at = bottom - height(tick);
-        out.line((LEFT, at), (frame.wide - RIGHT, at), PALE, 1);
+/// Draws a panel, whose longest bar in the picture has this rate. Returns its lower edge.
+fn plot(panel: &Panel, most: f64, mut top: i32, out: &mut Elements) -> i32 {
+    let x = |rate: f64| MARGIN + (rate / most * f64::from(LONG)).round() as i32;
+    if !panel.title.is_empty() {
+        let look = (PLAIN, INK);
+        out.text((MARGIN, top), START, look, &panel.title);
+        top += TITLE;
+    }
+    let high = |group: &Group| HEADING + ROW * group.bars.len() as i32 + SPACE;
+    let bottom = top + panel.groups.iter().map(high).sum::<i32>();
+    let look = (SMALL, MUTED);
+    for tick in ticks(most / 1e9) {
+        let at = x(tick * 1e9);
+        out.rectangle((at, top), (1, bottom - top + 4), GRID);
         let number = ((tick * 1e6).round() / 1e6).to_string();
-        out.text((LEFT - 8, at - 4), Anchor::End, (10.5, INK), &number);
+        out.text((at, bottom + 8), MIDDLE, look, &number);
     }
-    for (index, group) in groups.iter().enumerate() {
-        let centre = LEFT + frame.group * index as i32 + frame.group / 2;
-        let half = BAR * group.bars.len() as i32 / 2;
-        let limit = group.limit.map(y);
-        for (place, &(who, rate)) in group.bars.iter().enumerate() {
-            let (left, end) = (centre - half + BAR * place as i32, y(rate));
-            out.rectangle((left + 2, end), (BAR - 4, bottom - end), colour(who));
-            let lines = label(group, who, rate);
-            let height = lines.iter().map(|(_, size)| high(*size) + GAP).sum::<i32>() - GAP;
-            let mut top = clear_of(limit, end - GAP - height, height);
-            for (line, size) in lines {
-                out.text((left + BAR / 2, top), Anchor::Middle, (size, INK), &line);
-                top += high(size) + GAP;
-            }
-        }
-        if let Some(y) = limit {
-            let half = half + SPACE / 2 - 1;
-            out.line((centre - half, y), (centre + half, y), LIMIT, 3);
-        }
-        below((centre, bottom), group, out);
+    out.rectangle((MARGIN, bottom), (LONG, 1), MUTED);
+    out.text((WIDE - MARGIN, bottom + 8), END, look, "GB/s");
+    for group in &panel.groups {
+        bars_of(group, x, top, out);
+        top += high(group);
+    }
+    bottom + AXIS
+}
+
+/// Draws a group: its name and its gain, and below them the bars.
+fn bars_of(group: &Group, x: impl Fn(f64) -> i32, top: i32, out: &mut Elements) {
+    out.text((MARGIN, top), START, (SMALL, INK), &group.name);
+    if let Some(gain) = gain(group) {
+        let place = (WIDE - MARGIN, top);
+        out.text(place, END, (SMALL, GREEN), &gain);
+    }
+    let rows = (top + HEADING..).step_by(ROW as usize);
+    let bars = || group.bars.iter().zip(rows.clone());
+    for (&(who, rate), y) in bars() {
+        let size = (x(rate) - MARGIN, BAR);
+        out.rectangle((MARGIN, y + (ROW - BAR) / 2), size, look(who).1);
+    }
+    let limit = group.limit.map(&x);
+    if let Some(x) = limit {
+        let high = ROW * group.bars.len() as i32;
+        out.rectangle((x - HALF, top + HEADING), (2 * HALF, high), RED);
+    }
+    for (&(who, rate), y) in bars() {
+        out.marker((x(rate), y + ROW / 2), look(who));
+        let label = terminal::gigabytes(rate);
+        let left = clear_of(limit, x(rate) + MARKER + GAP, width(&label, SMALL));
+        out.text((left, y + 3), START, (SMALL, INK), &label);
     }
 }
 
-/// The label of a bar, with the size of each line: its rate, and for tenrounds the fraction of the
-/// limit.
-fn label(group: &Group, who: Implementation, rate: f64) -> Vec<(String, f64)> {
-    let fraction = group.fraction.filter(|_| who == Tenrounds);
-    let fraction = fraction.map(|part| (format!("{:.0} %", part * 100.0), 8.0));
-    let lines = [Some((terminal::gigabytes(rate), 10.0)), fraction];
-    lines.into_iter().flatten().collect()
+/// Ours in the words of a heading: to the limit, and to OpenSSL.
+fn gain(group: &Group) -> Option<String> {
+    let part = |part: f64| format!("{:.0} % of the limit, ", part * 100.0);
+    let part = group.fraction.map(part).unwrap_or_default();
+    let ratio = group.ratio?;
+    Some(format!("{part}{} OpenSSL", times(ratio)))
 }
 
-/// The height of digits, which are as high as capital letters.
-fn high(size: f64) -> i32 {
-    (0.78 * size).ceil() as i32
-}
-
-/// The upper edge of a label, or one above the limit line if that is too close.
-fn clear_of(limit: Option<i32>, top: i32, height: i32) -> i32 {
-    let close = |y: &i32| top < y + HALF + GAP && top + height > y - HALF - GAP;
-    let limit = limit.filter(close);
-    limit.map_or(top, |y| y - HALF - GAP - height)
-}
-
-/// The group's name under the axis, one word per line, and its ratio.
-fn below((x, y): (i32, i32), group: &Group, out: &mut Elements) {
-    let names = group.lines.iter().map(|line| (line.clone(), INK));
-    let ratio = group.ratio.map(|ratio| (times(ratio), TENROUNDS));
-    for (index, (line, ink)) in names.chain(ratio).enumerate() {
-        let place = (x, y + 8 + 17 * index as i32);
-        out.text(place, Anchor::Middle, (10.5, ink), &line);
-    }
+/// The left edge of a label, or one beyond the limit line if that is too close.
+fn clear_of(limit: Option<i32>, left: i32, wide: i32) -> i32 {
+    let close = |x: &i32| left < x + HALF + GAP && left + wide > x - HALF - GAP;
+    limit.filter(close).map_or(left, |x| x + HALF + GAP)
 }
 
 #[cfg(test)]

@@ -19,24 +19,18 @@ fn number(node: &Node, name: &str) -> f64 {
     value.parse().unwrap_or_else(|_| panic!("{name}={value}"))
 }
 
-fn extent_of_line(node: &Node) -> Extent {
-    let points: Vec<(f64, f64)> = node
-        .attribute("points")
-        .expect("points")
-        .split_whitespace()
-        .map(|point| {
-            let (x, y) = point.split_once(',').expect("a point");
-            (x.parse().expect("x"), y.parse().expect("y"))
-        })
-        .collect();
-    let half = number(node, "stroke-width") / 2.0;
-    let least = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).fold(f64::MAX, f64::min);
-    let most = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).fold(f64::MIN, f64::max);
+/// A marker, which begins at its middle.
+fn extent_of_marker(node: &Node) -> Extent {
+    let path = node.attribute("d").expect("a path");
+    let start = path[1..].split('m').next().expect("a start");
+    let (x, y) = start.split_once(',').expect("a point");
+    let (x, y): (f64, f64) = (x.parse().expect("x"), y.parse().expect("y"));
+    let half = f64::from(MARKER);
     Extent {
-        left: least(|p| p.0),
-        top: least(|p| p.1) - half,
-        right: most(|p| p.0),
-        bottom: most(|p| p.1) + half,
+        left: x - half,
+        top: y - half,
+        right: x + half,
+        bottom: y + half,
     }
 }
 
@@ -54,7 +48,8 @@ fn extent_of_rectangle(node: &Node) -> Extent {
 struct Seen {
     size: Extent,
     texts: Vec<(String, Extent)>,
-    rectangles: Vec<Extent>,
+    /// Bars, markers and axes.
+    drawn: Vec<Extent>,
     /// The lines of the limits, including those in the legend.
     limits: Vec<Extent>,
 }
@@ -67,17 +62,18 @@ impl Seen {
             let nodes = document.descendants();
             nodes.filter(move |n| n.has_tag_name(name))
         };
-        let limit = |n: &Node| n.attribute("stroke") == Some("#C0392B");
-        let texts = |wanted: &dyn Fn(&Node) -> bool| {
-            let text = |node: Node| {
-                let text = node.text().expect("a text").trim().to_owned();
-                let extent = of_text(|name| node.attribute(name), &text);
-                (text, extent)
-            };
-            let nodes = named("text").filter(|n| wanted(n));
-            nodes.map(text).collect::<Vec<_>>()
+        let rectangles = |wanted: &dyn Fn(&str) -> bool| {
+            let class = |n: &Node| n.attribute("class").is_some_and(wanted);
+            let nodes = named("rect").filter(class);
+            nodes.map(|n| extent_of_rectangle(&n)).collect::<Vec<_>>()
         };
-        let white = |n: &Node| n.attribute("fill") == Some("#FFFFFF");
+        let is_seen = |class: &str| !["paper", "grid", "red"].contains(&class);
+        let markers = named("path").map(|n| extent_of_marker(&n));
+        let text = |node: Node| {
+            let text = node.text().expect("a text").trim().to_owned();
+            let extent = of_text(|name| node.attribute(name), &text);
+            (text, extent)
+        };
         Seen {
             size: Extent {
                 left: 0.0,
@@ -85,15 +81,9 @@ impl Seen {
                 right: number(&document.root_element(), "width"),
                 bottom: number(&document.root_element(), "height"),
             },
-            texts: texts(&|_| true),
-            rectangles: named("rect")
-                .filter(|n| !white(n))
-                .map(|n| extent_of_rectangle(&n))
-                .collect(),
-            limits: named("polyline")
-                .filter(limit)
-                .map(|n| extent_of_line(&n))
-                .collect(),
+            texts: named("text").map(text).collect(),
+            drawn: rectangles(&is_seen).into_iter().chain(markers).collect(),
+            limits: rectangles(&|class| class == "red"),
         }
     }
 
@@ -118,8 +108,8 @@ impl Seen {
         }
         for (text, extent) in &self.texts {
             assert!(
-                !self.rectangles.iter().any(|bar| bar.meets(extent)),
-                "{what}: {text:?} is on a bar: {extent:?}"
+                !self.drawn.iter().any(|it| it.meets(extent)),
+                "{what}: {text:?} is on a bar or a marker: {extent:?}"
             );
         }
         self.check_limits(what);
@@ -227,6 +217,27 @@ fn modes(count: usize) -> Vec<Figure> {
         .rev()
         .flat_map(of)
         .collect()
+}
+
+/// Texts have at least 8 pixels on a phone of 360 pixels, and each ink has a colour in both themes.
+#[test]
+fn it_can_be_read_on_a_phone_in_light_and_dark() {
+    let picture = draw(&run(modes(3), references()));
+    let document = roxmltree::Document::parse(&picture).unwrap();
+    let scale = 360.0 / number(&document.root_element(), "width");
+    let style = document.descendants().find(|n| n.has_tag_name("style"));
+    let style = style.and_then(|n| n.text()).expect("a style");
+    let (light, dark) = style
+        .split_once("@media(prefers-color-scheme:dark)")
+        .expect("dark");
+    for node in document.descendants() {
+        if node.has_tag_name("text") {
+            assert!(number(&node, "font-size") * scale >= 8.0, "{node:?}");
+        }
+        let rule = node.attribute("class").map(|class| format!(".{class}{{"));
+        let rule = rule.unwrap_or_default();
+        assert!(light.contains(&rule) && dark.contains(&rule), "{node:?}");
+    }
 }
 
 #[test]

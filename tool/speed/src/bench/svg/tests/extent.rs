@@ -51,11 +51,7 @@ pub fn of_text<'a>(attribute: impl Fn(&str) -> Option<&'a str>, text: &str) -> E
         value.parse().unwrap_or_else(|_| panic!("{name}={value}"))
     };
     let (x, y, size) = (number("x"), number("y"), number("font-size"));
-    let width = match attribute("font-family") {
-        // The widest usual ones have 0.61 em a letter.
-        Some("monospace") => 0.61 * size * text.chars().count() as f64,
-        _ => size * text.chars().map(advance).sum::<f64>(),
-    };
+    let width = size * text.chars().map(advance).sum::<f64>();
     let before = match attribute("text-anchor") {
         Some("start") => 0.0,
         Some("middle") => width / 2.0,
