@@ -102,8 +102,9 @@ func (c *ctr) XORKeyStream(dst, src []byte) {
 	if shifted(dst[:len(src)], src) {
 		panic("crypto/cipher: invalid buffer overlap")
 	}
-	for ; len(src) > piece; dst, src = dst[piece:], src[piece:] {
-		must(ctrCrypt(c.key, &c.counter, &c.keystream, &c.used, &dst[0], &src[0], piece))
+	if len(src) > piece {
+		inPieces(c.XORKeyStream, dst, src)
+		return
 	}
 	must(ctrCrypt(c.key, &c.counter, &c.keystream, &c.used, pointer(dst), pointer(src), len(src)))
 }
@@ -146,8 +147,9 @@ func (c *cbc) CryptBlocks(dst, src []byte) {
 	if shifted(dst[:len(src)], src) {
 		panic("crypto/cipher: invalid buffer overlap")
 	}
-	for ; len(src) > piece; dst, src = dst[piece:], src[piece:] {
-		must(c.crypt(c.key, &c.iv, &dst[0], &src[0], piece))
+	if len(src) > piece {
+		inPieces(c.CryptBlocks, dst, src)
+		return
 	}
 	must(c.crypt(c.key, &c.iv, pointer(dst), pointer(src), len(src)))
 }

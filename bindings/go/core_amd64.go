@@ -66,6 +66,17 @@ func must(status int32) {
 // GCM-SIV: the collector waits for a call to end.
 const piece = 1 << 20
 
+// inPieces calls a function for each piece of a message. Inlined, it would slow down short messages.
+//
+//go:noinline
+func inPieces(crypt func(dst, src []byte), dst, src []byte) {
+	for len(src) > 0 {
+		n := min(piece, len(src))
+		crypt(dst[:n], src[:n])
+		dst, src = dst[n:], src[n:]
+	}
+}
+
 var empty [16]byte
 
 // pointer returns where the bytes are: a readable address even if there are none.

@@ -154,13 +154,12 @@ func (g *gcm) openMany(messages []Message) { g.many(messages, g.tagSize, 0) }
 // other is 0. A message that Open refuses for its length ends a call of the core.
 func (g *gcm) many(messages []Message, cut, added int) {
 	for len(messages) > 0 {
-		n, failed, size := min(len(messages), gcmMaxJobs), uint64(1), 0
+		n, failed := min(len(messages), gcmMaxJobs), uint64(1)
 		for i := range messages[:n] {
 			m := &messages[i]
 			length := len(m.In) - cut
 			g.checkLengths(m.Nonce, nil)
-			size += length + len(m.AdditionalData)
-			if uint64(length) > gcmMaxLength && tooLong(cut == 0) || size > piece && i > 0 {
+			if uint64(length)|uint64(len(m.AdditionalData)) > manyShort && endsBefore(messages[:i+1], cut) {
 				n = i
 				break
 			}
@@ -180,6 +179,21 @@ func (g *gcm) many(messages []Message, cut, added int) {
 		}
 		messages = messages[n:]
 	}
+}
+
+// Messages with at most manyShort bytes, and at most as many of AAD, are fewer bytes than a piece in
+// each call of the core, however many there are.
+const manyShort = piece/(2*gcmMaxJobs) - 1
+
+// endsBefore tells whether a call of the core ends before the last of these messages: because its
+// length is wrong, or because all of them have more bytes than a piece.
+func endsBefore(messages []Message, cut int) bool {
+	size, length := 0, 0
+	for i := range messages {
+		length = len(messages[i].In) - cut
+		size += length + len(messages[i].AdditionalData)
+	}
+	return uint64(length) > gcmMaxLength && tooLong(cut == 0) || size > piece && len(messages) > 1
 }
 
 // tooLong panics as Seal does. Open returns an error instead.
