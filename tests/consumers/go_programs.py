@@ -49,8 +49,8 @@ def sio():
 
 
 def restic():
-    # The version that the module proxy names as the latest. 0.19.1 exists, too, but its clouds' libraries
-    # took more than 5 minutes to build on a busy machine, for each side.
+    # The version that the module proxy names as the latest. There is also 0.19.1, but with its libraries
+    # for clouds it did not build within 5 minutes on a busy machine.
     program = Program(consumer, "restic", "github.com/restic/restic", "0.10.0", "h1:nEcoYKpXyLtrRyYl9Mb25SWoIir/qo9nKH1a9VmkzQQ=",
                       "cmd/restic", imports="internal/crypto/crypto.go")
     options = ["-q", "--no-cache", "-r"]
