@@ -216,7 +216,7 @@ extern const struct tr_backend tr_vaes512, tr_vaes256, tr_aesni, tr_vperm, tr_bi
 /* Backends without carry-less multiplication, for processors that lack it and for the mask
  * "noclmul". */
 extern const struct tr_backend tr_vaes512_noclmul, tr_vaes256_noclmul, tr_aesni_noclmul;
-extern const struct tr_backend tr_armce_eor3, tr_armce, tr_armce_noclmul;
+extern const struct tr_backend tr_armce, tr_armce_noclmul;
 
 /* As tr_aes_set_key(), for modes that only encrypt: may leave `dec` unchanged. */
 enum tr_status tr_aes_set_encryption_key(struct tr_aes_key *key, const struct tr_backend *backend,

@@ -10,7 +10,7 @@ static const struct tr_backend *const list[] = {
     &tr_vaes512,         &tr_vaes256,       &tr_aesni, &tr_vaes512_noclmul,
     &tr_vaes256_noclmul, &tr_aesni_noclmul, &tr_vperm,
 #elif TR_ARM64
-    &tr_armce_eor3, &tr_armce, &tr_armce_noclmul, &tr_vperm,
+    &tr_armce, &tr_armce_noclmul, &tr_vperm,
 #endif
     &tr_bitslice};
 

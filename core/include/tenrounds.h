@@ -139,7 +139,7 @@ typedef uint32_t tr_features;
 #define TR_FEATURE_VCLMUL (1u << 7)  /* VPCLMULQDQ */
 #define TR_FEATURE_SHA    (1u << 8)  /* SHA-NI, for hosts that interleave a hash with AES */
 #define TR_FEATURE_NEON   (1u << 9)  /* Arm: Advanced SIMD */
-#define TR_FEATURE_SHA3   (1u << 10) /* Arm: SHA-3 extension (EOR3, ..) */
+#define TR_FEATURE_SHA3   (1u << 10) /* Arm: SHA-3 extension, for hosts */
 #define TR_FEATURE_COUNT  11u
 
 struct tr_cpu {

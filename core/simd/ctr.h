@@ -40,8 +40,8 @@ static NOT_INLINE TR_TARGET size_t V_NAME(ctr_long)(const struct tr_aes_key *key
  * GROUP. The counter of vector j is therefore that of vector 0 with j XORed into the last byte.
  * AESE XORs its two operands. Here the first operand is the first round key with j XORed in, from
  * the array `keys`. The second operand is the counter of vector 0. So no vector needs an XOR for
- * its counter. A block of AES-128 then needs 12 operations in the vector units, not 13. They are 10
- * for AES (AESE and AESMC fused), an EOR3, and the store.
+ * its counter. A block of AES-128 then needs 13 operations in the vector units, not 14. They are 10
+ * for AES (AESE and AESMC fused), two XORs, and the store.
  */
 TR_INLINE TR_TARGET size_t aligned_groups(struct bulk *b, size_t blocks)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* OPENSSL_armcap is one number, which strtoul() parses with base 0. The number replaces the
  * features that the system reports (crypto/armcap.c of OpenSSL 3.0 to 3.6). OpenSSL 3.1 added bit
- * 11 (SHA3). With a value written for OpenSSL 3.0, bit 11 is clear, so tenrounds does not use the
- * EOR3 instruction. */
+ * 11 (SHA3), which no backend needs. */
 #include "feature_variables.h"
 
 #include <stdlib.h>

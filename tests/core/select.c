@@ -95,7 +95,6 @@ static const struct {
     {"aesni-noclmul", AES_128},
     {"vperm", TR_FEATURE_SSSE3},
 #elif TR_ARM64
-    {"armce-eor3", AES_ARM | TR_FEATURE_CLMUL | TR_FEATURE_SHA3},
     {"armce", AES_ARM | TR_FEATURE_CLMUL},
     {"armce-noclmul", AES_ARM},
     {"vperm", TR_FEATURE_NEON},
@@ -355,9 +354,9 @@ static void test_environment(void)
 #if TR_ARM64
         {"nosha3", "", TR_FEATURE_SHA3, 0, false},
         {"noneon", "", TR_FEATURE_NEON, 0, false},
-        {"", "armce-eor3", 0, 1, false},
-        {"nosha3", "armce", TR_FEATURE_SHA3, 2, false},
-        {"", "armce-eor3,armce,armce-noclmul", 0, 7, false},
+        {"", "armce", 0, 1, false},
+        {"noclmul", "armce-noclmul", TR_FEATURE_CLMUL, 2, false},
+        {"", "armce,armce-noclmul", 0, 3, false},
 #endif
         {"noavx512", "", TR_FEATURE_AVX512, 0, false},
         {"novaes", "", TR_FEATURE_VAES, 0, false},

@@ -2,14 +2,14 @@
 /*
  * XTS for long calls where the AES instruction XORs the key first (V_KEY_FIRST: Arm). General
  * registers compute the tweaks, because the vector ports are the bottleneck. Supports little-endian
- * systems only, like arm/neon.h.
+ * systems only, like arm/vec_neon.h.
  *
  * AESE XORs its two operands. Here one operand is the data. The other is the tweak, already XORed
  * with the first round key. The tweaks are stored in this form, a group ahead of their use. After
  * the last round, the code XORs three values into the data: the stored tweak, and the last and the
  * first round key. The first round key cancels that in the stored tweak.
  *
- * Bound: AES throughput, and for each block one EOR3 or two XORs (docs/tuning/arm.md).
+ * Bound: AES throughput, and for each block two XORs (docs/tuning/arm.md).
  */
 #ifndef TR_SIMD_XTS_SCALAR_H
 #define TR_SIMD_XTS_SCALAR_H

@@ -142,7 +142,7 @@ fn a_mask_is_echoed_in_hex_and_reaches_stock_code_alone() {
 }
 
 /// OPENSSL_armcap replaces what libcrypto found, so the value has all other bits. SHA3, which
-/// OpenSSL 3.0 does not report, stays for tenrounds.
+/// OpenSSL 3.0 does not report, stays for a later libcrypto.
 #[cfg(target_arch = "aarch64")]
 #[test]
 fn a_mask_is_echoed_in_hex_and_reaches_stock_code_alone() {

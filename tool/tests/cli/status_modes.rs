@@ -18,7 +18,7 @@ fn detect(place: &Place, environment: &[(&str, &str)]) -> (Document, String) {
 
 /// Some of those in the text.
 const INSTRUCTIONS: [&str; 3] = if cfg!(target_arch = "aarch64") {
-    ["AESMC", "PMULL", "EOR3"]
+    ["AESMC", "PMULL", "NEON"]
 } else {
     ["AESKEYGENASSIST", "VPCLMULQDQ", "AVX-512"]
 };
@@ -176,12 +176,7 @@ fn a_mask_changes_the_verdict() {
 fn instructions_agree_with_the_kernel() {
     let (json, _) = detect(&Place::new(), &[]);
     let pairs: &[_] = if cfg!(target_arch = "aarch64") {
-        &[
-            ("aes", "aes"),
-            ("clmul", "pmull"),
-            ("neon", "asimd"),
-            ("sha3", "sha3"),
-        ]
+        &[("aes", "aes"), ("clmul", "pmull"), ("neon", "asimd")]
     } else {
         &[
             ("aes", "aes"),

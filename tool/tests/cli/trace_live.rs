@@ -17,7 +17,7 @@ fn class(backend: &str) -> Option<&'static str> {
         "vaes512" => "VAES 512",
         "vaes256" => "VAES 256",
         "aesni" => "AES-NI 128",
-        "armce" | "armce-eor3" => "Arm CE",
+        "armce" => "Arm CE",
         other => {
             skip(&format!("this processor's strongest backend is {other}"));
             return None;

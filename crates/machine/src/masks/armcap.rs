@@ -29,7 +29,7 @@ pub struct Armcap(u64);
 impl Armcap {
     /// The value that changes nothing: what libcrypto says of this processor, and the features
     /// that tenrounds knows. OpenSSL 3.0 does not report SHA3, and a value without that bit would
-    /// disable EOR3 in tenrounds.
+    /// disable EOR3 in a later libcrypto.
     pub fn none() -> Armcap {
         let settings = LibCrypto::open().ok().and_then(|lib| lib.cpu_settings());
         let says = settings.as_deref().and_then(value_in).map(Armcap::parse);

@@ -140,7 +140,7 @@ mod tests {
             ("vaes512-noclmul", Code::Vaes512),
             ("vaes256", Code::Vaes256),
             ("aesni", Code::Aesni),
-            ("armce-eor3", Code::Armv8),
+            ("armce-noclmul", Code::Armv8),
             ("vperm", Code::Software),
             ("bitslice", Code::Software),
         ] {

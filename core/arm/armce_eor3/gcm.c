@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
-/* armce-eor3: GCM and GCM-SIV. */
-#include "dispatch/backend.h"
-#if TR_ARM64
-#    define TR_VECTOR "arm/vec_neon_eor3.h"
-#    include "simd/gcm/call.h"
-#    include "simd/gcm/siv.h"
-#endif

@@ -1,7 +1,0 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
-/* armce-eor3: ECB, CTR, and decryption of CBC and CFB. */
-#include "dispatch/backend.h"
-#if TR_ARM64
-#    define TR_VECTOR "arm/vec_neon_eor3.h"
-#    include "simd/ctr.h"
-#endif
