@@ -8,7 +8,7 @@
 #ifndef TR_ARM_VEC_NEON_H
 #define TR_ARM_VEC_NEON_H
 
-#include "arm/arm.h"
+#include "dispatch/backend.h"
 #include "util.h"
 
 #include <arm_neon.h>

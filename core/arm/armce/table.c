@@ -14,15 +14,16 @@
 #include "portable/ghash.h"
 #if TR_ARM64
 #    define TR_VECTOR "arm/vec_neon.h"
-#    include "arm/arm.h"
 #    include "simd/table.h"
+
+#    define FEATURES (TR_FEATURE_NEON | TR_FEATURE_AES)
 
 const struct tr_backend tr_armce = {
     .name = "armce",
-    .features = TR_ARMCE_FEATURES | TR_FEATURE_CLMUL,
+    .features = FEATURES | TR_FEATURE_CLMUL,
     .weaker = &tr_bitslice,
-    .expand_key = tr_armce_expand_key,
-    .expand_encryption_key = tr_armce_expand_encryption_key,
+    .expand_key = V_NAME(expand_key),
+    .expand_encryption_key = V_NAME(expand_encryption_key),
     .ghash_key = V_NAME(ghash_key),
     .ghash_key_refused = tr_portable_ghash_powers,
     .whole = {TR_GCM_WHOLE},
@@ -32,10 +33,10 @@ const struct tr_backend tr_armce = {
 
 const struct tr_backend tr_armce_noclmul = {
     .name = "armce-noclmul",
-    .features = TR_ARMCE_FEATURES,
+    .features = FEATURES,
     .weaker = &tr_vperm, /* for GHASH */
-    .expand_key = tr_armce_expand_key,
-    .expand_encryption_key = tr_armce_expand_encryption_key,
+    .expand_key = V_NAME(expand_key),
+    .expand_encryption_key = V_NAME(expand_encryption_key),
     .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_CCM_OPS, TR_OCB_OPS, TR_CTR_LE_OPS},
 };
 #endif
