@@ -46,14 +46,14 @@ func (x *coreXTS) decrypt(out, in []byte, sector uint64) {
 // tweak, decrypted. The last piece has a whole block at least, as ciphertext stealing needs it.
 func (x *coreXTS) pieces(out, in []byte, sector uint64, decrypt bool) {
 	tweak := tweakOf(sector)
+	var number [16]byte
 	x.second.Encrypt(tweak[:], tweak[:])
 	for len(in) > 0 {
 		n := len(in)
 		if n >= piece+BlockSize {
 			n = piece
 		}
-		number := tweak
-		x.second.Decrypt(number[:], number[:])
+		x.second.Decrypt(number[:], tweak[:])
 		if decrypt {
 			must(xtsDecryptPiece(x.key(), &number, &out[0], &in[0], n))
 		} else {
@@ -62,6 +62,8 @@ func (x *coreXTS) pieces(out, in []byte, sector uint64, decrypt bool) {
 		skipPiece(&tweak)
 		out, in = out[n:], in[n:]
 	}
+	clear(tweak[:])
+	clear(number[:])
 }
 
 // farPower is x to the power of the blocks of a piece in GF(2^128), little-endian.
@@ -77,6 +79,7 @@ func skipPiece(tweak *[16]byte) {
 		double(tweak)
 	}
 	*tweak = sum
+	clear(sum[:])
 }
 
 type coreGCMSIV struct {

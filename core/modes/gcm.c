@@ -11,7 +11,7 @@
  *   ------+---------------------+-----------------------------+-----------------------------
  *   HELD  | HELD; AAD if it has | WHOLE; DATA if they are too | IDLE; as an empty message
  *         | no room             | long, or no backend can     |
- *   WHOLE | refused             | DATA, after gcm_resume()        | IDLE; the tag is there
+ *   WHOLE | refused             | DATA, after gcm_resume()    | IDLE; the tag is there
  *   AAD   | AAD                 | DATA                        | IDLE
  *   DATA  | refused             | DATA                        | IDLE
  *   IDLE  | refused             | refused                     | refused

@@ -87,8 +87,9 @@ is_empty "$work/log"
 result $? 'the contract of every function is tested'
 
 # A profile then says which backend and mode ran. Object files are named by their folder:
-# x86_vaes512_gcm.c.o, modes_gcm_many.c.o. A mode's functions begin with tr_ or the mode. 32-bit code has functions of the compiler that return the program counter, and Arm's objects have
-# symbols that tell code from data ($x, $d).
+# x86_vaes512_gcm.c.o, modes_gcm_many.c.o. A mode's functions begin with tr_ or the mode. 32-bit code
+# has functions of the compiler that return the program counter, and Arm's objects have symbols that
+# tell code from data ($x, $d).
 nm --defined-only "$static" | awk '/\.o:$/ {
         prefix = /^(x86|arm|simd|portable_bitslice)/ ? "bitslice_|vperm_" : ""
         if (sub(/^modes_/, "")) prefix = substr($0, 1, match($0, /[_.]/) - 1)
