@@ -18,14 +18,15 @@ pub fn places(libcrypto: Option<&LibCrypto>) -> Vec<PathBuf> {
         return vec![PathBuf::from(path)];
     }
     let program = std::env::current_exe().ok();
-    let beside = program
-        .as_deref()
-        .and_then(|program| program.parent()?.parent())
-        .map(|prefix| prefix.join("lib/ossl-modules").join(FILE));
+    let prefix = program.as_deref().and_then(|it| it.parent()?.parent());
+    let beside = ["lib", "lib64"].into_iter().filter_map(|folder| {
+        let folder = prefix?.join(folder).join("ossl-modules");
+        Some(folder.join(FILE))
+    });
     let modules = libcrypto
         .and_then(LibCrypto::modules_dir)
         .map(|dir| dir.join(FILE));
-    beside.into_iter().chain(modules).collect()
+    beside.chain(modules).collect()
 }
 
 /// The absolute path of the module.
