@@ -59,8 +59,8 @@ func liveHeap() uint64 {
 	return stats.HeapAlloc
 }
 
-// listen starts a server for the time of the test, which calls serve with each connection.
-func listen(t testing.TB, serve func(connection net.Conn)) net.Listener {
+// serverConfig returns a configuration with a new certificate.
+func serverConfig(t testing.TB) *tls.Config {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), cryptorand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -70,9 +70,12 @@ func listen(t testing.TB, serve func(connection net.Conn)) net.Listener {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
-		Certificates: []tls.Certificate{{Certificate: [][]byte{certificate}, PrivateKey: key}},
-	})
+	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{certificate}, PrivateKey: key}}}
+}
+
+// listen starts a server for the time of the test, which calls serve with each connection.
+func listen(t testing.TB, serve func(connection net.Conn)) net.Listener {
+	server, err := tls.Listen("tcp", "127.0.0.1:0", serverConfig(t))
 	if err != nil {
 		t.Fatal(err)
 	}

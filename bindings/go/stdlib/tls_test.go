@@ -41,20 +41,25 @@ func BenchmarkTLS(b *testing.B) {
 			if used := connection.ConnectionState().CipherSuite; used != c.suite {
 				b.Fatalf("the suite is %s", tls.CipherSuiteName(used))
 			}
-			message := make([]byte, c.size)
-			send(b, connection, message, received) // stacks grow, and records get longer
-			before := cpuTime(b)
-			for b.Loop() {
-				send(b, connection, message, received)
-			}
-			took := cpuTime(b) - before
-			b.ReportMetric(took.Seconds()/(float64(b.N)*volume/1e9), "cpu-s/GB")
+			transfer(b, connection, c.size, received)
 		})
 	}
 }
 
+// transfer sends `volume` bytes again and again, in writes of size bytes. It reports the CPU time.
+func transfer(b *testing.B, connection io.Writer, size int, received <-chan error) {
+	message := make([]byte, size)
+	send(b, connection, message, received) // stacks grow, and records get longer
+	before := cpuTime(b)
+	for b.Loop() {
+		send(b, connection, message, received)
+	}
+	took := cpuTime(b) - before
+	b.ReportMetric(took.Seconds()/(float64(b.N)*volume/1e9), "cpu-s/GB")
+}
+
 // send returns when the other end has received `volume` bytes.
-func send(b *testing.B, connection net.Conn, message []byte, received <-chan error) {
+func send(b *testing.B, connection io.Writer, message []byte, received <-chan error) {
 	for left := volume; left > 0; left -= len(message) {
 		if _, err := connection.Write(message[:min(left, len(message))]); err != nil {
 			b.Fatal(err)
@@ -66,7 +71,7 @@ func send(b *testing.B, connection net.Conn, message []byte, received <-chan err
 }
 
 // receive reports each `volume` bytes, until the other end closes the connection.
-func receive(connection net.Conn, received chan<- error) {
+func receive(connection io.Reader, received chan<- error) {
 	buffer := make([]byte, 64<<10)
 	for left := volume; ; {
 		n, err := connection.Read(buffer)
