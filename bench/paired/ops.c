@@ -3,7 +3,8 @@
  * The operations of the core that scripts/bench-commits times, one for each row of its table.
  *
  * The script compiles this file once against the header of each of two commits. Older commits have
- * one object for key and message; TR_OLD_INTERFACE adapts this file to them.
+ * one object for key and message; TR_OLD_INTERFACE adapts this file to them. TR_MANY_MESSAGES is
+ * set if both GCM and masks have calls for many messages.
  */
 #include "ops.h"
 #include "tenrounds.h"
@@ -44,6 +45,10 @@ struct state {
         struct tr_stream streams[STREAMS];
         struct tr_cmac_job cmac[STREAMS];
         struct tr_ccm_job ccm[STREAMS];
+#ifdef TR_MANY_MESSAGES
+        struct tr_gcm_job gcm[STREAMS];
+        struct tr_mask_job masks[STREAMS];
+#endif
     } jobs;
     const struct tr_backend *backend;
     size_t key_len;
@@ -166,6 +171,47 @@ RUN(xts_encrypt)
 RUN(xts_decrypt)
 {
     REPEAT(tr_xts_decrypt(&s->key.xts, s->iv, out, in, len));
+}
+RUN(xts_units_encrypt)
+{
+    REPEAT(tr_xts_encrypt_units(&s->key.xts, s->iv, out, in, len, STREAMS));
+}
+RUN(xts_units_decrypt)
+{
+    REPEAT(tr_xts_decrypt_units(&s->key.xts, s->iv, out, in, len, STREAMS));
+}
+RUN(cbc_cts_encrypt)
+{
+    REPEAT(tr_cbc_cts_encrypt(&s->key.aes, TR_CS3, s->iv, out, in, len));
+}
+RUN(cbc_cts_decrypt)
+{
+    REPEAT(tr_cbc_cts_decrypt(&s->key.aes, TR_CS3, s->iv, out, in, len));
+}
+RUN(cfb8_encrypt)
+{
+    REPEAT(tr_cfb8_encrypt(&s->key.aes, s->iv, out, in, len));
+}
+RUN(cfb8_decrypt)
+{
+    REPEAT(tr_cfb8_decrypt(&s->key.aes, s->iv, out, in, len));
+}
+RUN(kw_wrap)
+{
+    REPEAT(tr_kw_wrap(&s->key.aes, 0, NULL, out, in, len));
+}
+/* KWP, because KW unwraps no 16 bytes. */
+static void prepare_unwrap(void *memory, const char *backend, size_t key_len, uint8_t *in,
+                           size_t len)
+{
+    struct state *s = memory;
+    prepare_aes(memory, backend, key_len, in, len);
+    good(tr_kwp_wrap(&s->key.aes, 0, NULL, in, in, len - 8));
+}
+RUN(kwp_unwrap)
+{
+    size_t out_len;
+    REPEAT(tr_kwp_unwrap(&s->key.aes, 0, NULL, out, &out_len, in, len));
 }
 RUN(aes_key)
 {
@@ -412,6 +458,52 @@ RUN(ccm_many)
     REPEAT(ccm_many(s, out, in, len));
 }
 
+#ifdef TR_MANY_MESSAGES
+static struct tr_gcm_job *gcm_jobs(struct state *s, uint8_t *out, const uint8_t *in, size_t len)
+{
+    for (unsigned i = 0; i < STREAMS; i++)
+        s->jobs.gcm[i] = (struct tr_gcm_job){
+            .key = &s->key.gcm,
+            .iv = s->ivs[i],
+            .iv_len = NONCE,
+            .aad = s->aad,
+            .aad_len = s->aad_len,
+            .out = out + i * len,
+            .in = in + i * len,
+            .len = len,
+            .tag = s->tag[i],
+            .tag_len = PAIRED_TAG,
+        };
+    return s->jobs.gcm;
+}
+RUN(gcm_many_seal)
+{
+    REPEAT(tr_gcm_seal_many(gcm_jobs(s, out, in, len), STREAMS));
+}
+static void prepare_gcm_many_open(void *memory, const char *backend, size_t key_len, uint8_t *in,
+                                  size_t len)
+{
+    prepare_gcm(memory, backend, key_len, in, len);
+    good(tr_gcm_seal_many(gcm_jobs(memory, in, in, len), STREAMS));
+}
+RUN(gcm_many_open)
+{
+    REPEAT(tr_gcm_open_many(gcm_jobs(s, out, in, len), STREAMS));
+}
+
+static enum tr_status ecb_masks(struct state *s, uint8_t *out, const uint8_t *in)
+{
+    for (unsigned i = 0; i < STREAMS; i++)
+        s->jobs.masks[i] = (struct tr_mask_job){&s->key.aes, in + i * TR_BLOCK, out + i * TR_BLOCK};
+    return tr_ecb_masks(s->jobs.masks, STREAMS);
+}
+RUN(ecb_masks)
+{
+    (void)len;
+    REPEAT(ecb_masks(s, out, in));
+}
+#endif
+
 /* ---- The exported table ---------------------------------------------------------------------- */
 
 #define AAD_ROWS(title, name)                                                                      \
@@ -435,6 +527,14 @@ static const struct paired_op ops[] = {
     {"ctr", 1, false, prepare_aes, run_ctr},
     {"xts-encrypt", 1, false, prepare_xts, run_xts_encrypt},
     {"xts-decrypt", 1, false, prepare_xts, run_xts_decrypt},
+    {"xts-units-encrypt", STREAMS, false, prepare_xts, run_xts_units_encrypt},
+    {"xts-units-decrypt", STREAMS, false, prepare_xts, run_xts_units_decrypt},
+    {"cbc-cts-encrypt", 1, false, prepare_aes, run_cbc_cts_encrypt},
+    {"cbc-cts-decrypt", 1, false, prepare_aes, run_cbc_cts_decrypt},
+    {"cfb8-encrypt", 1, false, prepare_aes, run_cfb8_encrypt},
+    {"cfb8-decrypt", 1, false, prepare_aes, run_cfb8_decrypt},
+    {"kw-wrap", 1, true, prepare_aes, run_kw_wrap},
+    {"kwp-unwrap", 1, true, prepare_unwrap, run_kwp_unwrap},
     {"gcm-seal", 1, false, prepare_gcm, run_gcm_seal},
     {"gcm-open", 1, false, prepare_gcm_open, run_gcm_open},
     {"gcm-stream-encrypt", 1, false, prepare_gcm, run_gcm_stream_encrypt},
@@ -458,6 +558,11 @@ static const struct paired_op ops[] = {
     {"cfb-many", STREAMS, false, prepare_aes, run_cfb_many},
     {"cmac-many", STREAMS, false, prepare_cmac, run_cmac_many},
     {"ccm-many", STREAMS, false, prepare_ccm, run_ccm_many},
+#ifdef TR_MANY_MESSAGES
+    {"gcm-many-seal", STREAMS, false, prepare_gcm, run_gcm_many_seal},
+    {"gcm-many-open", STREAMS, false, prepare_gcm_many_open, run_gcm_many_open},
+    {"ecb-masks", STREAMS, true, prepare_aes, run_ecb_masks},
+#endif
     {"aes-key", 1, false, prepare_aes, run_aes_key},
 };
 
