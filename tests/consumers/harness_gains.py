@@ -358,12 +358,11 @@ class Gain:
         row = self.row(costs, sampled, executed, size)
         append(row)
         ratio = row["ratio"]
-        allowed = f"; by AES {row['allowed']:.2f}" if row["allowed"] else ""
         inside = "".join(f"; {text} {row[name]:.2f}" for name, text in (("isolated", "AES alone"), ("inside", "in the program"))
                          if row[name])
         self.consumer.say(f"CPU s/GB {row['stock']['median']:.3f} -> {row['ours']['median']:.3f}; ratio "
                           f"{ratio['median']:.3f} [{ratio['quartiles'][0]:.3f} to {ratio['quartiles'][1]:.3f}]; AES "
-                          f"{100 * (row['share'] or 0):.1f} % of {row['samples']} samples{allowed}{inside}")
+                          f"{100 * (row['share'] or 0):.1f} % of {row['samples']} samples{inside}")
         return f"{ratio['median']:.3f} times"
 
     def demanded(self, counted):
@@ -381,11 +380,11 @@ class Gain:
         inside = share * statistics.median(costs["plain"]) / (ours_share * statistics.median(costs["ours"])) \
             if share and ours_share else None
         return {"program": self.program, "version": self.version(), "package": self.installed()[0],
-                "workload": self.workload, "cipher": self.cipher, "direction": self.direction,
+                "workload": self.workload, "cipher": self.cipher, "direction": self.direction, "call": self.call,
                 "stock": median_and_quartiles(costs["plain"]), "ours": median_and_quartiles(costs["ours"]),
                 "ratio": ratios(costs), "rounds": len(costs["plain"]), "bytes": size,
                 "share": share, "ours_share": ours_share, "samples": samples, "isolated": isolated, "inside": inside,
-                "allowed": 1 / (1 - share + share / isolated) if share and isolated else None, "executed": executed}
+                "executed": executed}
 
     def isolated(self):
         """The gain of the cipher alone at the size of the program's calls. None if the program's stock
