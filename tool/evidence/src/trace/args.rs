@@ -59,7 +59,7 @@ pub struct TraceArgs {
     ///
     /// On a terminal, each table takes the place of the one before; Ctrl-C ends it. Otherwise, a
     /// table is written for each interval. If no process is named, all processes are shown.
-    #[arg(long, conflicts_with_all = ["command", "seconds", "count", "kernel", "svg", "output"])]
+    #[arg(long, conflicts_with_all = ["command", "seconds", "count", "kernel", "output"])]
     pub live: bool,
 
     /// Seconds between updates, 0.1 to 60: each update is about the samples since the last one
@@ -109,10 +109,6 @@ pub struct TraceArgs {
     /// meanwhile, in all processes.
     #[arg(long)]
     pub kernel: bool,
-
-    /// Also draw the chart of --kernel into an SVG file
-    #[arg(long, value_name = "FILE", requires = "kernel", value_hint = ValueHint::FilePath)]
-    pub svg: Option<PathBuf>,
 
     /// Write JSON instead of text, with addresses of the code that decided; with --live a document
     /// for each interval, each on one line

@@ -3,10 +3,6 @@
 //! driver and back, with counts on the arrows. The way of the same process in user space is below
 //! it.
 
-mod svg;
-
-pub use svg::svg;
-
 use super::result::{
     Caller, Context, Counted, Entry, Finding, KernelCounts, ModuleKind, OnBehalf, Operation,
     Process, Requests, Trace, Transfer,
@@ -413,26 +409,6 @@ mod tests {
                 "name (7)",
             ]
         );
-    }
-
-    /// Every line of the charts is in the picture, and a hostile name stays text.
-    #[test]
-    fn the_picture_has_the_lines_of_the_charts() {
-        let mut trace = both();
-        trace.kernel.as_mut().unwrap().requests[0].request.driver = "<script>&".to_owned();
-        let charts = charts(&trace);
-        let picture = svg(&charts);
-        let document = roxmltree::Document::parse(&picture).unwrap();
-        let all = document.descendants();
-        let texts: Vec<_> = all.filter(|node| node.has_tag_name("text")).collect();
-        let drawn: Vec<&str> = texts.iter().filter_map(|node| node.text()).collect();
-        let text = plain(&charts.join("\n"));
-        let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
-        assert_eq!(drawn, lines);
-        assert!(drawn.contains(&"<script>&"), "{drawn:?}");
-        assert!(svg(&[]).contains("No request was made"));
-        let many = vec!["chart\n".to_owned(); 10];
-        assert!(svg(&many).contains("2 more charts"));
     }
 
     /// Rows of one driver are one line, whoever calls it; with several drivers, each line has the

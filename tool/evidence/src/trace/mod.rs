@@ -48,7 +48,7 @@ use traced::Traced;
 /// Traces what the arguments name. With a command, ends as the command ends.
 pub fn run(args: &TraceArgs) -> Result<()> {
     // A file that cannot be written is an error before anything is traced.
-    for file in args.output.iter().chain(&args.svg) {
+    if let Some(file) = &args.output {
         terminal::writable(file)?;
     }
     if args.live {
@@ -249,16 +249,12 @@ fn report(args: &TraceArgs, trace: Trace, has_command: bool) -> Result<()> {
         true => document("trace", &trace),
         false => text::render(&trace),
     };
-    let said = match (&args.output, has_command) {
+    match (&args.output, has_command) {
         (Some(path), _) => replaced::write(path, &anstream::adapter::strip_str(&text).to_string()),
         (None, true) => {
             output::err(text);
             Ok(())
         }
         (None, false) => output::out(text),
-    };
-    // A drawing that cannot be written does not cost the text, nor the other way round.
-    let draw = |path: &PathBuf| replaced::write(path, &flow::svg(&flow::charts(&trace)));
-    let drawn = args.svg.as_ref().map_or(Ok(()), draw);
-    said.and(drawn)
+    }
 }
