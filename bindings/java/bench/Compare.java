@@ -29,10 +29,10 @@ import org.tenrounds.TenroundsProvider;
  */
 final class Compare {
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
-    /** Whole blocks of about 64 B, 1350 B, 16 KiB and 1 MiB. */
-    private static final int[] LENGTHS = {64, 1344, 16 * 1024, 1024 * 1024};
+    /** A block, and whole blocks of about 64 B, 1350 B, 16 KiB and 1 MiB. */
+    private static final int[] LENGTHS = {16, 64, 1344, 16 * 1024, 1024 * 1024};
     private static final String[] ROWS = {"GCM encrypt", "GCM decrypt", "CTR encrypt",
-        "CBC decrypt", "CBC encrypt"};
+        "CBC decrypt", "CBC encrypt", "CFB decrypt", "CFB encrypt", "OFB encrypt"};
     private static final int WINDOWS = 21;
     private static final long WARM = 800_000_000;
     private static final long WINDOW = 4_000_000;
@@ -78,8 +78,8 @@ final class Compare {
         for (int length : LENGTHS) {
             Load ours = new Load(new TenroundsProvider(), name, opmode, bits / 8, length);
             Load other = new Load(provider, name, opmode, bits / 8, length);
-            ours.run(length == 64 ? WARM : WARM / 4);
-            other.run(length == 64 ? WARM : WARM / 4);
+            ours.run(length <= 64 ? WARM : WARM / 4);
+            other.run(length <= 64 ? WARM : WARM / 4);
             double[] ratios = new double[WINDOWS];
             double[] times = new double[WINDOWS];
             for (int i = 0; i < WINDOWS; i++) {

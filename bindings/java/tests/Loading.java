@@ -59,6 +59,7 @@ final class Loading {
         Test.check(first.getName().equals(TenroundsProvider.NAME), first + " comes first");
         Test.check(TenroundsProvider.reason().isEmpty(), first.getInfo());
         Test.check(Cipher.getInstance("AES/GCM/NoPadding").getProvider() == first, "GCM");
+        Test.check(Cipher.getInstance("AES/CFB/NoPadding").getProvider() == first, "CFB");
         Test.check(Cipher.getInstance("AES/CBC/PKCS5Padding").getProvider() == first
                 == calls.equals("FFM"), "CBC");
         // What we lack comes from SunJCE.

@@ -52,7 +52,7 @@ final class RandomCalls {
 
     private RandomCalls(Random random) throws GeneralSecurityException {
         this.random = random;
-        // With JNI alone, the provider has no more than GCM.
+        // With JNI alone, the provider has no CTR and CBC.
         String drawn = TRANSFORMATIONS[random.nextInt(TRANSFORMATIONS.length)];
         transformation = OURS.getService("Cipher", drawn) != null ? drawn : TRANSFORMATIONS[0];
         gcm = transformation.contains("GCM");

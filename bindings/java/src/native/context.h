@@ -15,6 +15,7 @@ union context {
         struct tr_aes_key key;
         uint8_t iv[TR_BLOCK], keystream[TR_BLOCK]; /* as in the functions of the mode */
         unsigned used;
+        uint8_t next_iv[TR_BLOCK], text[512]; /* of a short call through JNI */
     } aes;
     struct {
         struct tr_cmac_key key;

@@ -96,6 +96,36 @@ JNIEXPORT jint JNICALL Java_org_tenrounds_JniCalls_jniCall(
     return status;
 }
 
+/* A short call of a mode of SP 800-38A: Java has written the IV and the text into the context. */
+JNIEXPORT jint JNICALL Java_org_tenrounds_JniCalls_shortCall(JNIEnv *env, jclass class,
+                                                             jint operation, jlong context,
+                                                             jint iv_len, jint len)
+{
+    union context *x = (union context *)(uintptr_t)context;
+    const struct call call = {
+        .context = x,
+        .iv = x->aes.next_iv,
+        .iv_len = (size_t)iv_len,
+        .in = x->aes.text,
+        .out = x->aes.text,
+        .len = (size_t)len,
+    };
+
+    (void)env;
+    (void)class;
+    return run(operation, &call);
+}
+
+JNIEXPORT jobject JNICALL Java_org_tenrounds_JniCalls_shortBuffer(JNIEnv *env, jclass class,
+                                                                  jlong context)
+{
+    union context *x = (union context *)(uintptr_t)context;
+
+    (void)class;
+    return (*env)->NewDirectByteBuffer(env, x->aes.next_iv,
+                                       sizeof(x->aes.next_iv) + sizeof(x->aes.text));
+}
+
 JNIEXPORT jlong JNICALL Java_org_tenrounds_JniCalls_jniAddress(JNIEnv *env, jclass class,
                                                                jobject buffer)
 {

@@ -13,6 +13,8 @@
 #define JAVA(name) org_tenrounds_Calls_##name
 
 _Static_assert(TR_ERR_TAG == JAVA(TAG_MISMATCH), "Calls.java has another value");
+_Static_assert(sizeof(((union context *)0)->aes.text) == JAVA(SHORT),
+               "Calls.java has another value");
 
 static const struct tr_backend *backend;
 

@@ -307,7 +307,11 @@ abstract class AesCipher extends CipherSpi {
 
     /** Processes held bytes and input as far as they make updateSize(), and holds the others. */
     final int process(byte[] in, long at, int length, byte[] out, long outAt) {
-        int written = updateSize(length);
+        return process(in, at, length, out, outAt, updateSize(length));
+    }
+
+    /** Processes so many of the held bytes and the input, and holds the others. */
+    final int process(byte[] in, long at, int length, byte[] out, long outAt, int written) {
         if (written == 0) {
             held.add(in, at, length);
             return 0;

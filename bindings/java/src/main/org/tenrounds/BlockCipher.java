@@ -108,15 +108,21 @@ final class BlockCipher extends AesCipher {
 
     @Override
     void crypt(byte[] in, long at, int length, byte[] out, long outAt) {
-        int operation = encrypting ? mode.encrypt : mode.decrypt;
-        boolean parallel = operation == Calls.CTR || operation == Calls.CBC_DECRYPT
-                || operation == Calls.CFB_DECRYPT;
-        context.pieces(operation, starts ? iv : chain, in, at, length, out, outAt,
-                parallel ? Context.PARALLEL_PIECE : Context.PIECE);
-        if (length > 0) {
-            starts = false;
-            setChain(Context.EMPTY);
+        if (length == 0) {
+            return;
         }
+        int operation = encrypting ? mode.encrypt : mode.decrypt;
+        byte[] next = starts ? iv : chain;
+        if (length <= Calls.SHORT && at >= 0 && outAt >= 0 && !Library.CALLS.isFast()) {
+            context.callShort(operation, next, in, (int) at, length, out, (int) outAt);
+        } else {
+            boolean parallel = operation == Calls.CTR || operation == Calls.CBC_DECRYPT
+                    || operation == Calls.CFB_DECRYPT;
+            context.pieces(operation, next, in, at, length, out, outAt,
+                    parallel ? Context.PARALLEL_PIECE : Context.PIECE);
+        }
+        starts = false;
+        setChain(Context.EMPTY);
     }
 
     private void setChain(byte[] next) {
@@ -143,11 +149,7 @@ final class BlockCipher extends AesCipher {
             written = unpad(in, at, length, out, outAt, room);
         } else {
             checkRoom(total, room);
-            written = process(in, at, length, out, outAt);
-            if (written < total) {
-                crypt(held.bytes, 0, held.length, out, Context.move(outAt, written));
-                written = total;
-            }
+            written = process(in, at, length, out, outAt, total);
         }
         reset();
         context.end();

@@ -19,6 +19,9 @@ abstract class Calls {
     // The one error of call() that Java distinguishes: TR_ERR_TAG.
     @Native static final int TAG_MISMATCH = 9;
 
+    /** The most bytes of a short call: see {@link Context#callShort}. */
+    @Native static final int SHORT = 512;
+
     // The operations of call().
     @Native static final int WIPE = 0;
     @Native static final int COPY = 1;
@@ -70,7 +73,7 @@ abstract class Calls {
     abstract int call(int operation, long context, byte[] iv, int ivLength, byte[] aad,
             int aadLength, byte[] in, long inAt, byte[] out, long outAt, int length, int tagLength);
 
-    /** Whether short messages are as fast in modes other than GCM as in SunJCE. */
+    /** Whether a call that takes arrays costs so little that CTR and CBC are as fast as in SunJCE. */
     abstract boolean isFast();
 
     /** Whether the memory of a direct buffer is not freed before the buffer is unreachable. */

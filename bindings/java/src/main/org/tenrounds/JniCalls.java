@@ -37,6 +37,12 @@ final class JniCalls extends Calls {
             byte[] aad, int aadLength, byte[] in, long inAt, byte[] out, long outAt, int length,
             int tagLength);
 
+    /** Runs an operation on the IV and the text in {@link #shortBuffer}, in place. */
+    static native int shortCall(int operation, long context, int ivLength, int length);
+
+    /** Returns the part of a context for short calls: 16 bytes for an IV, then the text. */
+    static native ByteBuffer shortBuffer(long context);
+
     static native long jniAddress(ByteBuffer buffer);
 
     /** Selects the backend, and returns READY or why there is none. */

@@ -42,10 +42,7 @@ public final class TenroundsProvider extends Provider {
                     () -> new AesMac(false)));
             putService(new AesService(this, "Mac", "AESGMAC", List.of("AES-GMAC"),
                     () -> new AesMac(true)));
-            // Where they would be slower than SunJCE, they stay with it. So does ECB.
-            if (Library.CALLS.isFast()) {
-                putBlockCiphers();
-            }
+            putBlockCiphers();
         } else {
             tell(reason().get());
         }
@@ -62,8 +59,13 @@ public final class TenroundsProvider extends Provider {
         }
     }
 
+    /** Where CTR and CBC would be slower than in SunJCE, they stay with it. So does ECB. */
     private void putBlockCiphers() {
         for (BlockCipher.Mode mode : BlockCipher.Mode.values()) {
+            boolean gains = mode == BlockCipher.Mode.CFB || mode == BlockCipher.Mode.OFB;
+            if (!gains && !Library.CALLS.isFast()) {
+                continue;
+            }
             put(mode.name(), "NoPadding", keys -> new BlockCipher(mode, false, keys));
             if (mode != BlockCipher.Mode.CTR) {
                 put(mode.name(), "PKCS5Padding", keys -> new BlockCipher(mode, true, keys));
