@@ -3,17 +3,23 @@
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.Provider;
+import java.util.ArrayList;
+import java.util.List;
 import javax.crypto.Cipher;
 import javax.crypto.spec.GCMParameterSpec;
+import javax.crypto.spec.IvParameterSpec;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * Long messages of CCM and GCM-SIV need no direct memory, and give back what they took when they
- * end: java -Xmx96m -XX:MaxDirectMemorySize=1m Memory.
+ * Memory outside of the heap: java -Xmx96m -XX:MaxDirectMemorySize=1m Memory. Long messages of CCM
+ * and GCM-SIV need no direct memory, and give back what they took when they end. Among thousands of
+ * ciphers, one gives back its context after each message, and gets another.
  */
 final class Memory {
     private static final int LENGTH = 8 << 20;
     private static final int MESSAGES = 100;
+    /** More than Context.CROWD. */
+    private static final int CIPHERS = 4100;
 
     private Memory() {}
 
@@ -34,11 +40,32 @@ final class Memory {
                 }
             }
         }
+        crowd(ours);
         // The heap and the JVM itself take less than half of it.
         long most = (long) LENGTH * MESSAGES / 2;
         long peak = peak();
         Test.check(peak < most, "the process took " + peak + " bytes");
         System.out.println("ok: " + 2 * MESSAGES + " long messages, " + (peak >> 20) + " MiB");
+    }
+
+    private static void crowd(Provider ours) throws Exception {
+        SecretKeySpec key = new SecretKeySpec(new byte[16], "AES");
+        IvParameterSpec iv = new IvParameterSpec(new byte[16]);
+        byte[] text = new byte[100];
+        Cipher sun = Cipher.getInstance("AES/CFB/NoPadding", "SunJCE");
+        sun.init(Cipher.ENCRYPT_MODE, key, iv);
+        byte[] sealed = sun.doFinal(text);
+        List<Cipher> begun = new ArrayList<>();
+        Cipher cipher = Cipher.getInstance("AES/CFB/NoPadding", ours);
+        cipher.init(Cipher.ENCRYPT_MODE, key, iv);
+        for (int i = 0; i < CIPHERS; i++) {
+            Cipher other = Cipher.getInstance("AES/CFB/NoPadding", ours);
+            other.init(Cipher.ENCRYPT_MODE, key, iv);
+            other.update(text);
+            begun.add(other);
+            // From the crowd on, the next cipher may take the context of this one.
+            Test.checkEqual(cipher.doFinal(text), sealed, "with " + begun.size() + " ciphers");
+        }
     }
 
     /** Returns the most memory that this process has had, in bytes. */
