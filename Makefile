@@ -25,7 +25,7 @@
 #   make wheel        the Python package, in build/wheel/dist
 #   make jar          the security provider for Java, in build/java
 #   make prove        proofs about the C code with CBMC (minutes): docs/assurance.md
-#   make check-rust-sanitized   the Rust crate and the PKCS#11 module with AddressSanitizer (minutes)
+#   make check-rust-sanitized   the Rust crate and the PKCS#11 module with AddressSanitizer; Miri (minutes)
 #   make soak         all hosts under random load for an hour; SOAK_SECONDS=120 for two minutes
 #   make bench        compare with the processor's limit and other libraries, into docs/benchmarks
 #                     (minutes)
