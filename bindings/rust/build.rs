@@ -16,7 +16,7 @@ const FREESTANDING: [&str; 6] = [
 ];
 
 /// The core's sources, as meson.build lists them. Those of another architecture compile to nothing.
-fn sources(core: &Path, hosted: bool) -> Vec<PathBuf> {
+pub fn sources(core: &Path, hosted: bool) -> Vec<PathBuf> {
     let list = read(&core.join("meson.build"));
     let names = list.lines().map(str::trim);
     let names = names.filter_map(|line| line.strip_prefix('\'')?.strip_suffix(','));
@@ -32,27 +32,75 @@ fn sources(core: &Path, hosted: bool) -> Vec<PathBuf> {
     files
 }
 
-/// C that compiles only if the opaque types of raw.rs have room for the core's.
-fn assertions(raw: &str) -> String {
-    let rows = raw
-        .lines()
-        .filter_map(|line| line.trim().strip_suffix(';')?.split_once(": "));
-    let sizes = rows.filter_map(|(name, size)| Some((name, size.parse::<usize>().ok()?)));
+/// C that compiles only if raw.rs has the layouts of tenrounds.h: room for its opaque types, and each
+/// field where C has it.
+pub fn assertions(raw: &str) -> String {
     let mut text = String::from("#include <stddef.h>\n#include \"tenrounds.h\"\n");
-    for (name, size) in sizes {
-        let holds = format!("sizeof(struct {name}) <= {size} && _Alignof(struct {name}) == 16");
-        text += &format!("_Static_assert({holds}, \"{name}\");\n");
+    let mut fields = Vec::new();
+    let mut name = "";
+    for line in raw.lines().map(str::trim) {
+        let opaque = line.strip_suffix(';').and_then(|row| row.split_once(": "));
+        let field = line
+            .strip_prefix("pub ")
+            .and_then(|row| row.strip_suffix(','));
+        if let Some(("pub const GCM_ROUND_KEYS", place)) = opaque {
+            let place = place.trim_start_matches("usize = ");
+            text += &assertion(&format!("offsetof(struct tr_gcm_key, aes.enc) == {place}"));
+        } else if let Some((name, size)) = opaque.filter(|(_, size)| size.parse::<usize>().is_ok())
+        {
+            text += &assertion(&format!(
+                "sizeof(struct {name}) <= {size} && _Alignof(struct {name}) == 16"
+            ));
+            // The sizes are those of 64-bit systems.
+            text += &assertion(&format!(
+                "sizeof(void *) < 8 || sizeof(struct {name}) == {size}"
+            ));
+        } else if let Some(head) = line.strip_prefix("pub struct ") {
+            name = head.trim_end_matches(" {");
+        } else if let Some((field, kind)) = field.and_then(|field| field.split_once(": ")) {
+            fields.push((if field == "input" { "in" } else { field }, kind));
+        } else if line == "}" && !fields.is_empty() {
+            text += &same_layout(name, &fields);
+            fields.clear();
+        }
     }
-    let round_keys = raw
-        .split_once("GCM_ROUND_KEYS: usize = ")
-        .expect("raw.rs has it")
-        .1;
-    let (place, _) = round_keys.split_once(';').expect("a number");
-    let holds = format!("offsetof(struct tr_gcm_key, aes.enc) == {place}");
-    text + &format!("_Static_assert({holds}, \"GCM_ROUND_KEYS\");\n")
+    text
 }
 
-fn read(file: &Path) -> String {
+/// A struct of C with the types of a struct in raw.rs, which has its layout, and its comparison with
+/// the header's.
+fn same_layout(name: &str, fields: &[(&str, &str)]) -> String {
+    let declared = fields.iter().map(|(field, kind)| match *kind {
+        kind if kind.starts_with('*') => format!("void *{field};"),
+        "u8" | "u32" | "u64" => format!("uint{}_t {field};", &kind[1..]),
+        "usize" => format!("size_t {field};"),
+        "tr_status" => format!("int {field};"),
+        "[u8; 16]" => format!("uint8_t {field}[16];"),
+        kind => {
+            let kind = kind.trim_start_matches("core::mem::MaybeUninit<");
+            format!("struct {} {field};", kind.trim_end_matches('>'))
+        }
+    });
+    let mut text = format!(
+        "struct rust_{name} {{ {} }};\n",
+        declared.collect::<String>()
+    );
+    text += &assertion(&format!(
+        "sizeof(struct rust_{name}) == sizeof(struct {name})"
+    ));
+    for (field, _) in fields {
+        text += &assertion(&format!(
+            "offsetof(struct rust_{name}, {field}) == offsetof(struct {name}, {field})"
+        ));
+    }
+    text
+}
+
+fn assertion(what: &str) -> String {
+    format!("_Static_assert({what}, \"raw.rs\");\n")
+}
+
+pub fn read(file: &Path) -> String {
     println!("cargo:rerun-if-changed={}", file.display());
     fs::read_to_string(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
 }

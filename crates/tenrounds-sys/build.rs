@@ -8,18 +8,10 @@ use std::path::{Path, PathBuf};
 
 const ROOT: &str = "../..";
 
-/// The core's sources, as core/meson.build lists them. Those of another architecture compile to
-/// nothing.
-fn core_sources(core: &Path) -> Vec<PathBuf> {
-    let list = core.join("meson.build");
-    println!("cargo:rerun-if-changed={}", list.display());
-    let text = std::fs::read_to_string(&list).unwrap_or_else(|e| panic!("{}: {e}", list.display()));
-    let lines = text.lines().map(str::trim);
-    let names = lines.filter_map(|line| line.strip_prefix('\'')?.strip_suffix(".c',"));
-    names
-        .map(|name| core.join(name).with_extension("c"))
-        .collect()
-}
+// The crate's list of sources, and its comparison of raw.rs with C.
+#[allow(dead_code)]
+#[path = "../../bindings/rust/build.rs"]
+mod binding;
 
 fn main() {
     let root = Path::new(ROOT);
@@ -29,14 +21,17 @@ fn main() {
         build.file(file);
     };
     println!("cargo:rerun-if-changed={ROOT}/core");
-    build.files(core_sources(&root.join("core")));
+    build.files(binding::sources(&root.join("core"), true));
     add(&mut build, root.join("openssl/common/ia32cap.c"));
     add(&mut build, root.join("openssl/common/armcap.c"));
     add(&mut build, root.join("openssl/common/counters_file.c"));
     add(&mut build, PathBuf::from("c/shim.c"));
-    add(&mut build, PathBuf::from("c/layout.c"));
     add(&mut build, PathBuf::from("c/threads.c"));
+    let raw = binding::read(&root.join("bindings/rust/src/raw.rs"));
+    let layout = PathBuf::from(std::env::var("OUT_DIR").unwrap_or_default()).join("layout.c");
+    std::fs::write(&layout, binding::assertions(&raw)).expect("OUT_DIR can be written");
     build
+        .file(layout)
         .include(root.join("core/include"))
         .include(root.join("core"))
         .include(root.join("openssl/common"))

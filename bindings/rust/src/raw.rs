@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! `tenrounds.h` in Rust: structs, and the functions as they are. The header says what each
-//! function needs. A test of crates/tenrounds-sys, which shares this file, compares the layouts
-//! with C.
+//! function needs. build.rs reads this file, and compares the layouts with C.
 
 #![allow(non_camel_case_types)]
 

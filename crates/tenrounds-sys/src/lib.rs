@@ -5,6 +5,9 @@
 mod backend;
 mod cpu;
 mod key;
+#[allow(dead_code)] // the crate of bindings/rust uses all of it
+#[path = "../../../bindings/rust/src/object.rs"]
+mod object;
 mod pieces;
 #[path = "../../../bindings/rust/src/raw.rs"]
 pub mod raw;

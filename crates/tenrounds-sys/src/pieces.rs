@@ -3,40 +3,19 @@
 //! cleansed when dropped.
 
 use crate::key::Key;
+use crate::object::Object;
 use crate::raw::{self, tr_status};
 use catalogue::{Direction, Mode};
 use std::ffi::c_int;
-use std::mem::{size_of, MaybeUninit};
 
-macro_rules! message {
-    ($(#[$doc:meta])* $name:ident: $object:ident) => {
-        $(#[$doc])*
-        pub struct $name(MaybeUninit<raw::$object>);
+/// ECB, CBC, CFB128, OFB or CTR, with PKCS#7 padding for ECB and CBC.
+pub struct Cipher(Object<raw::tr_cipher>);
 
-        // SAFETY: the object is bytes and the address of a key, which threads can share.
-        unsafe impl Send for $name {}
+/// A GCM message that is encrypted, or has only AAD.
+pub struct GcmMessage(Object<raw::tr_gcm>);
 
-        impl Drop for $name {
-            fn drop(&mut self) {
-                // SAFETY: the object has this size.
-                unsafe { raw::tr_cleanse(self.0.as_mut_ptr().cast(), size_of::<raw::$object>()) };
-            }
-        }
-    };
-}
-
-message! {
-    /// ECB, CBC, CFB128, OFB or CTR, with PKCS#7 padding for ECB and CBC.
-    Cipher: tr_cipher
-}
-message! {
-    /// A GCM message that is encrypted, or has only AAD.
-    GcmMessage: tr_gcm
-}
-message! {
-    /// A CMAC.
-    CmacMessage: tr_cmac
-}
+/// A CMAC.
+pub struct CmacMessage(Object<raw::tr_cmac>);
 
 fn number_of(mode: Mode) -> c_int {
     match mode {
@@ -52,7 +31,7 @@ fn number_of(mode: Mode) -> c_int {
 impl Clone for Cipher {
     fn clone(&self) -> Cipher {
         // SAFETY: the core's messages may be copied; the copy refers to the same key.
-        Cipher(unsafe { std::ptr::read(&self.0) })
+        Cipher(unsafe { self.0.copy() })
     }
 }
 
@@ -68,7 +47,7 @@ impl Cipher {
         padding: bool,
         iv: &[u8; 16],
     ) -> Result<Cipher, tr_status> {
-        let mut cipher = Cipher(MaybeUninit::zeroed());
+        let mut cipher = Cipher(Object::zeroed());
         let decrypt = (direction == Direction::Decrypt).into();
         let (object, mode) = (cipher.0.as_mut_ptr(), number_of(mode));
         // SAFETY: the caller's.
@@ -88,7 +67,7 @@ impl Cipher {
     /// The number of bytes that update() would now write.
     pub fn room(&self, len: usize) -> usize {
         // SAFETY: the object was started.
-        unsafe { raw::tr_cipher_room(self.0.as_ptr(), len) }
+        unsafe { raw::tr_cipher_room(self.0.as_ptr().cast(), len) }
     }
 
     /// Processes a piece, and returns the number of bytes written: room().
@@ -124,7 +103,7 @@ impl GcmMessage {
     /// # Safety
     /// The key is one of GCM, outlives the message and does not move.
     pub unsafe fn start(key: &Key, iv: &[u8]) -> Result<GcmMessage, tr_status> {
-        let mut gcm = GcmMessage(MaybeUninit::zeroed());
+        let mut gcm = GcmMessage(Object::zeroed());
         // SAFETY: the caller's.
         let status =
             unsafe { raw::tr_gcm_start(gcm.0.as_mut_ptr(), key.as_ptr(), iv.as_ptr(), iv.len()) };
@@ -164,7 +143,7 @@ impl CmacMessage {
     /// # Safety
     /// The key is one of CMAC, outlives the message and does not move.
     pub unsafe fn start(key: &Key) -> Result<CmacMessage, tr_status> {
-        let mut cmac = CmacMessage(MaybeUninit::zeroed());
+        let mut cmac = CmacMessage(Object::zeroed());
         // SAFETY: the caller's.
         let status = unsafe { raw::tr_cmac_start(cmac.0.as_mut_ptr(), key.as_ptr()) };
         done(status).map(|()| cmac)

@@ -2,8 +2,6 @@
 //! Which code each mode executes, by the core's counting table: the catalogue and
 //! `Backend::doing_mode` say the same without a trial.
 
-mod layout;
-
 use crate::raw::tr_backend;
 use crate::{Backend, Cpu, Key, Op, Parameters, Stream};
 use catalogue::{Call, Cipher, Direction, Mode, Needs, BLOCK, KEY_BITS};
