@@ -14,7 +14,8 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 use std::sync::atomic::{AtomicU8, Ordering};
 use tenrounds::{
-    Aes, Aes128Gcm, CbcEncryptor, CmacMessage, Ctr, Error, GcmDecryptor, GcmEncryptor, Xts,
+    open_many, seal_many, Aes, Aes128Gcm, CbcEncryptor, CmacMessage, Ctr, Error, GcmDecryptor,
+    GcmEncryptor, Xts,
 };
 
 /// XORs a byte of the key into the data, as in one pass over pointers that may be equal.
@@ -73,6 +74,36 @@ macro_rules! sealing {
     )*};
 }
 sealing!(tr_gcm_seal: false tr_gcm_open: true);
+
+#[repr(C)]
+struct Job {
+    key: *const c_void,
+    nonce: *const u8,
+    nonce_len: usize,
+    aad: *const u8,
+    aad_len: usize,
+    out: *mut u8,
+    input: *const u8,
+    len: usize,
+    tag: *mut u8,
+    tag_len: usize,
+    status: c_int,
+}
+
+macro_rules! many {
+    ($($name:ident: $one:ident)*) => {$(
+        #[no_mangle]
+        unsafe extern "C" fn $name(jobs: *mut Job, count: usize) -> c_int {
+            for j in unsafe { from_raw_parts_mut(jobs, count) } {
+                j.status = unsafe {
+                    $one(j.key, j.nonce, j.nonce_len, j.aad, j.aad_len, j.out, j.input, j.len, j.tag, j.tag_len)
+                };
+            }
+            0
+        }
+    )*};
+}
+many!(tr_gcm_seal_many: tr_gcm_seal tr_gcm_open_many: tr_gcm_open);
 
 #[no_mangle]
 unsafe extern "C" fn tr_ctr(
@@ -299,4 +330,21 @@ fn blocks_and_units() {
         .encrypt_units(1, 16, &mut data)
         .unwrap();
     assert_eq!(data, [5; 48]);
+}
+
+#[test]
+fn many_messages() {
+    let key = Aes128Gcm::with_key(&[7; 16]);
+    let (mut texts, mut tags) = ([[5; 9]; 3], [[0; 16]; 3]);
+    for call in [seal_many, open_many] {
+        let messages = texts.iter_mut().zip(&mut tags);
+        let mut jobs: Vec<_> = messages
+            .map(|(text, tag)| key.job(&[1; 12], b"aad", text, tag))
+            .collect();
+        assert!(jobs.iter().all(|job| job.result().is_err()));
+        // Another thread gets the jobs, and calls.
+        std::thread::scope(|threads| threads.spawn(|| call(&mut jobs)).join().unwrap()).unwrap();
+        assert!(jobs.iter().all(|job| job.result().is_ok()));
+    }
+    assert_eq!(texts, [[5; 9]; 3]);
 }
