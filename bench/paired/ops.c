@@ -2,9 +2,8 @@
 /*
  * The operations of the core that scripts/bench-commits times, one for each row of its table.
  *
- * The script compiles this file once against the header of each of two commits. Older commits have
- * one object for key and message; TR_OLD_INTERFACE adapts this file to them. TR_MANY_MESSAGES is
- * set if both GCM and masks have calls for many messages.
+ * The script compiles this file once against the header of each of two commits. TR_MANY_MESSAGES is
+ * set if the header has calls for many messages of GCM and for masks.
  */
 #include "ops.h"
 #include "tenrounds.h"
@@ -17,16 +16,6 @@
 #define NONCE   12u
 #define AAD     13u
 
-#ifdef TR_OLD_INTERFACE
-#    define tr_gcm_key     tr_gcm
-#    define tr_ccm_key     tr_ccm
-#    define tr_ocb_key     tr_ocb
-#    define tr_siv_key     tr_siv
-#    define tr_gcm_siv_key tr_gcm_siv
-#    define tr_xts_key     tr_xts
-#    define tr_cmac_key    tr_cmac
-#endif
-
 struct state {
     union {
         struct tr_aes_key aes;
@@ -38,9 +27,7 @@ struct state {
         struct tr_xts_key xts;
         struct tr_cmac_key cmac;
     } key;
-#ifndef TR_OLD_INTERFACE
     struct tr_gcm gcm_message;
-#endif
     union {
         struct tr_stream streams[STREAMS];
         struct tr_cmac_job cmac[STREAMS];
@@ -322,13 +309,8 @@ AAD_FORMS(gcm_siv)
 
 static struct tr_gcm *start_gcm(struct state *s)
 {
-#ifdef TR_OLD_INTERFACE
-    good(tr_gcm_start(&s->key.gcm, s->iv, NONCE));
-    return &s->key.gcm;
-#else
     good(tr_gcm_start(&s->gcm_message, &s->key.gcm, s->iv, NONCE));
     return &s->gcm_message;
-#endif
 }
 
 static enum tr_status gcm_stream_encrypt(struct state *s, uint8_t *out, const uint8_t *in,
@@ -414,11 +396,7 @@ static enum tr_status cmac_many(struct state *s, uint8_t *out, const uint8_t *in
 {
     for (unsigned i = 0; i < STREAMS; i++) {
         struct tr_cmac_job *job = &s->jobs.cmac[i];
-#ifdef TR_OLD_INTERFACE
-        job->cmac = &s->key.cmac;
-#else
         job->key = &s->key.cmac;
-#endif
         job->data = in + i * len;
         job->len = len;
     }
@@ -436,11 +414,7 @@ static enum tr_status ccm_many(struct state *s, uint8_t *out, const uint8_t *in,
 {
     for (unsigned i = 0; i < STREAMS; i++) {
         struct tr_ccm_job *job = &s->jobs.ccm[i];
-#ifdef TR_OLD_INTERFACE
-        job->ccm = &s->key.ccm[i];
-#else
         job->key = &s->key.ccm[0];
-#endif
         job->nonce = s->ivs[i];
         job->nonce_len = NONCE;
         job->aad = s->aad;

@@ -310,7 +310,7 @@ abstract class AesCipher extends CipherSpi {
         return process(in, at, length, out, outAt, updateSize(length));
     }
 
-    /** Processes so many of the held bytes and the input, and holds the others. */
+    /** Processes `written` bytes of the held ones and the input, and holds the others. */
     final int process(byte[] in, long at, int length, byte[] out, long outAt, int written) {
         if (written == 0) {
             held.add(in, at, length);

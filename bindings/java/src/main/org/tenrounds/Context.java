@@ -24,6 +24,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 final class Context {
     static final byte[] EMPTY = {};
+    private static final byte[] ZEROS = new byte[Calls.SHORT];
 
     /**
      * The most bytes of one call. The collector may have to wait for a call to end: at 0.9 GB/s, as
@@ -190,7 +191,7 @@ final class Context {
 
     /**
      * Runs an operation of a block mode through JNI, on a copy of its text in the context. For 64
-     * bytes, the copies save half of the 150 ns of a call that holds two arrays.
+     * bytes, the copies save half of the 150 ns of a call that holds two arrays. Leaves no text there.
      */
     void callShort(int operation, byte[] iv, byte[] in, int inAt, int length, byte[] out,
             int outAt) {
@@ -203,6 +204,7 @@ final class Context {
         memory.text.put(0, iv).put(AesCipher.BLOCK, in, inAt, length);
         check(JniCalls.shortCall(operation, memory.address, iv.length, length));
         memory.text.get(AesCipher.BLOCK, out, outAt, length);
+        memory.text.put(AesCipher.BLOCK, ZEROS, 0, length);
     }
 
     /**
