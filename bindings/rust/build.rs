@@ -32,8 +32,8 @@ pub fn sources(core: &Path, hosted: bool) -> Vec<PathBuf> {
     files
 }
 
-/// C that compiles only if raw.rs has the layouts of tenrounds.h: room for its opaque types, and each
-/// field where C has it.
+/// C that compiles only if raw.rs has the layouts of tenrounds.h: room for its opaque types, and
+/// each field where C has it.
 pub fn assertions(raw: &str) -> String {
     let mut text = String::from("#include <stddef.h>\n#include \"tenrounds.h\"\n");
     let mut fields = Vec::new();
@@ -67,8 +67,8 @@ pub fn assertions(raw: &str) -> String {
     text
 }
 
-/// A struct of C with the types of a struct in raw.rs, which has its layout, and its comparison with
-/// the header's.
+/// A struct of C with the types of a struct in raw.rs, which has its layout, and its comparison
+/// with the header's.
 fn same_layout(name: &str, fields: &[(&str, &str)]) -> String {
     let declared = fields.iter().map(|(field, kind)| match *kind {
         kind if kind.starts_with('*') => format!("void *{field};"),

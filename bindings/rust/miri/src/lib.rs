@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The unsafe code in Miri, which cannot call C: functions here stand in for the core's. They touch
-//! all memory that the core may touch, through the pointers that it gets. Other compilers see no code
-//! here. From bindings/rust:
+//! all memory that the core may touch, through the pointers that it gets. Other compilers see no
+//! code here. From bindings/rust:
 //!
 //!     cargo +nightly miri test --package crate-miri
 
