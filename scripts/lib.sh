@@ -198,8 +198,13 @@ own_lists() {
     command -v apt-get >/dev/null 2>&1 || fail "there is no apt here to download packages of Debian or Ubuntu"
     [ $# -eq 0 ] || own_sources "$@"
     mkdir -p "$work/lists/partial" "$work/archives/partial"
-    # A source may fail to answer or lack this architecture, if another one has the packages.
-    own_apt "$lists_arch" apt-get update >"$work/apt.log" 2>&1 || :
+    # A source may fail to answer or lack this architecture, if another one has the packages. apt
+    # does not repeat the search for an address.
+    for lists_pause in 5 15 30 0; do
+        own_apt "$lists_arch" apt-get update >"$work/apt.log" 2>&1 || :
+        grep -q 'Temporary failure resolving' "$work/apt.log" || break
+        sleep "$lists_pause"
+    done
 }
 # own_packages ARCHITECTURE NAME...: downloads packages and unpacks them into $work/kept.
 own_packages() {
