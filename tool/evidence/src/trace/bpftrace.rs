@@ -26,8 +26,8 @@ use std::time::{Duration, Instant};
 
 /// Rows of a map. bpftrace may need two entries for each.
 pub const MOST_ROWS: usize = 1 << 14;
-/// bpftrace compiles and attaches meanwhile, perhaps on an emulated processor.
-const PATIENCE: Duration = Duration::from_secs(300);
+/// bpftrace compiles and attaches meanwhile, perhaps on an emulated processor of a busy machine.
+const PATIENCE: Duration = Duration::from_secs(900);
 /// bpftrace prints its maps within this time.
 const PRINTED: Duration = Duration::from_secs(60);
 /// What is kept of bpftrace's errors.
